@@ -24,6 +24,7 @@ def told(text: str) -> Any:
     return Field(description=text)
 
 
+PARTITIONS_MAX = 64
 QueueName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9_-]+$", max_length=63)]
 PartitionName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", max_length=63)]
 Principal = Annotated[str, StringConstraints(pattern=r"^(role:(operator|tenant|viewer)|[\w.@+-]{1,150})$")]
@@ -78,7 +79,9 @@ class QueuePolicy(Strict):
     submit: Annotated[list[Principal], AtMost(1000), told("accounts and roles that may submit here")] = []
     administer: Annotated[list[Principal], AtMost(1000), told("who may also change others' jobs")] = []
     open_to_all: Annotated[bool | None, told("whether every account may submit here; inherited")] = None
-    partitions: Annotated[dict[PartitionName, PartitionCapacity], told("what it may claim of each partition")] = {}
+    partitions: Annotated[
+        dict[PartitionName, PartitionCapacity], AtMost(PARTITIONS_MAX), told("what it may claim of each partition")
+    ] = {}
     default_partition: Annotated[
         str | None, StringConstraints(max_length=63), told("of jobs that name none; inherited")
     ] = None
@@ -98,7 +101,7 @@ class PolicyDocument(Strict):
     """How the whole cluster behaves."""
 
     queues: dict[QueueName, QueuePolicy]
-    partitions: Annotated[dict[PartitionName, PartitionPolicy], AtMost(64)] = {}
+    partitions: Annotated[dict[PartitionName, PartitionPolicy], AtMost(PARTITIONS_MAX)] = {}
     components: Components = Components()
     sub_clusters: Annotated[
         dict[SubClusterName, SubClusterPolicy],

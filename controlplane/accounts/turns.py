@@ -2,19 +2,21 @@
 
 Each party (an account, or the address of somebody unknown) has a balance of processor time, a token bucket that fills
 with its share. Whoever is below nothing works on alone as fast as before; as soon as others ask for something, he waits
-until his balance is above nothing again. So one can use all of an idle process, and keeps nobody waiting.
+until his balance is above nothing again. So one can use all of an idle process, and keeps nobody waiting. Who comes
+near it while others ask has one request at a time: two at once take from a third two thirds of what there is.
 """
 
 import asyncio
 import time
 from collections import OrderedDict, deque
 from collections.abc import AsyncIterator, Callable, Hashable
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 
 from django.conf import settings
 
 BURST_S = 1.0  # of the processor, that may be used beyond the share at once
+NEAR_S = 0.5  # who may use no more than this beyond his share comes near its end
 DEBT_S = 2.0  # no more is owed, however much was used: whoever worked alone soon gets his share beside others
 OTHERS_S = 1.0  # others are served as long after they asked for something
 AT_ONCE = 4  # requests of one party: the others find a thread
@@ -40,6 +42,7 @@ class _Party:
     expected: float = 0.0
     waiting: int = 0
     places: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
+    one: asyncio.Lock = field(default_factory=asyncio.Lock)
     held: deque["asyncio.Future[None]"] = field(default_factory=deque)
     look: asyncio.TimerHandle | None = None
 
@@ -83,6 +86,10 @@ class Turns:
         balance = self._of(who).balance
         return -balance / self._share if balance < 0 and self._others(who) else 0.0
 
+    def crowds(self, who: Hashable) -> bool:
+        """Whether this party comes near the end of its share, or is beyond it, while others ask."""
+        return self._of(who).balance < NEAR_S and self._others(who)
+
     async def within_share(self, who: Hashable, longest_s: float | None = None) -> None:
         """Return when this party may use more and those who came before have gone on; at last after ``longest_s``."""
         party = self._of(who)
@@ -102,22 +109,24 @@ class Turns:
         party, turn = self._of(who), Turn(who)
         if party.waiting >= WAITING_MAX:
             raise Crowded
-        party.waiting += 1
-        try:
-            await self.within_share(who)
-            await party.places.acquire()
-        finally:
-            party.waiting -= 1
-        expected = party.expected
-        party.balance -= expected
-        try:
-            yield turn
-        finally:
-            party.places.release()
-            party.balance += expected
-            self.spent(turn.who, turn.cost)
-            paying = self._of(turn.who)
-            paying.expected += _NEW * (turn.cost - paying.expected)
+        async with AsyncExitStack() as places:
+            party.waiting += 1
+            try:
+                await self.within_share(who)
+                if self.crowds(who):
+                    await places.enter_async_context(party.one)
+                await places.enter_async_context(party.places)
+            finally:
+                party.waiting -= 1
+            expected = party.expected
+            party.balance -= expected
+            try:
+                yield turn
+            finally:
+                party.balance += expected
+                self.spent(turn.who, turn.cost)
+                paying = self._of(turn.who)
+                paying.expected += _NEW * (turn.cost - paying.expected)
 
     def _look(self, who: Hashable, party: _Party) -> None:
         """Let the first of those go on who are held, if the party may use more, and look again after it."""

@@ -138,8 +138,8 @@ class LiveConsumer(AsyncWebsocketConsumer):
                 await self.woken.wait()
                 self.woken.clear()
                 for feed in tuple(self.feeds.values()):
+                    await turns.within_share(self.user_id, HELD_S)
                     await self._tell(feed)
-                await turns.within_share(self.user_id, HELD_S)
         except Exception:
             log.exception("a socket's topics can no longer be served")
             await self._end(INTERNAL_ERROR)

@@ -1,8 +1,9 @@
-"""Requests with large bodies, answered in processes of their own: nobody else waits for the interpreter meanwhile.
+"""Requests answered in processes of their own: nobody else waits for the interpreter meanwhile.
 
 To read, check and store megabytes of JSON holds an interpreter for tens of milliseconds at a time, in which a web
-process answers nobody, whatever its threads do. A template, forked before the web process has threads, makes workers
-when there is something to do; a worker that has had nothing to do ends, and with it what it has taken of memory.
+process answers nobody, whatever its threads do; and many requests of one account hold it time and again. A template,
+forked before the web process has threads, makes workers when there is something to do; a worker that has had nothing to
+do ends, and with it what it has taken of memory.
 """
 
 import os
@@ -16,12 +17,15 @@ import traceback
 from collections.abc import Callable, MutableMapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from io import BytesIO
 from typing import IO, Any, NamedTuple, NoReturn
 
 from controlplane.embedded.spawn import die_with_parent
 
 WORKERS = 2
 IDLE_S = 10.0
+NICE = 10  # what a worker gives way by that answers somebody who keeps others waiting
+SMALL_BYTES = 64 << 10  # of a body, that is handed over with the request's head
 LONGEST_S = 120.0
 _LENGTH = struct.Struct("!Q")
 _SCOPE = ("type", "http_version", "method", "path", "raw_path", "query_string", "root_path", "headers", "client",
@@ -56,6 +60,7 @@ class Absent(Exception):
 class _Worker:
     pid: int
     line: socket.socket
+    nice: int
 
 
 @dataclass
@@ -67,15 +72,16 @@ class Aside:
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _idle: list[_Worker] = field(default_factory=list)
 
-    def answer(self, scope: Scope, body: IO[bytes]) -> Answer:
-        """What a worker answers. ``Absent`` where there is none; ``Gone`` when it ended instead."""
-        asked = pickle.dumps({name: scope[name] for name in _SCOPE if name in scope})
-        descriptor = body.fileno()
+    def answer(self, scope: Scope, body: IO[bytes], nice: int = 0) -> Answer:
+        """What a worker of this niceness answers. ``Absent`` where there is none; ``Gone`` when it ended instead."""
+        small = body.read(SMALL_BYTES)
+        files = [] if len(small) < SMALL_BYTES else [body.fileno()]  # which puts it into a file, if it is in none
         body.flush()
+        asked = pickle.dumps(({name: scope[name] for name in _SCOPE if name in scope}, b"" if files else small))
         while True:
-            worker, fresh = self._worker()
+            worker, fresh = self._worker(nice)
             try:
-                _send(worker.line, asked, descriptor)
+                _send(worker.line, asked, *files)
             except OSError as error:  # it has ended meanwhile, and has not begun
                 worker.line.close()
                 if fresh:
@@ -90,23 +96,24 @@ class Aside:
         with suppress(ChildProcessError):
             os.waitpid(self.pid, 0)
 
-    def _worker(self) -> tuple[_Worker, bool]:
+    def _worker(self, nice: int) -> tuple[_Worker, bool]:
         """One that has nothing to do, the last that had; and whether it was made for this."""
         with self._lock:
-            if self._idle:
-                return self._idle.pop(), False
+            if idle := [worker for worker in self._idle if worker.nice == nice]:
+                self._idle.remove(idle[-1])
+                return idle[-1], False
             ours, its = socket.socketpair()
             with its:
                 try:
                     self.template.settimeout(LONGEST_S)
-                    socket.send_fds(self.template, [b"w"], [its.fileno()])
+                    socket.send_fds(self.template, [str(nice).encode()], [its.fileno()])
                     said = self.template.recv(64)
                 except OSError as error:
                     said = str(error).encode()
         if not said.isdigit():
             ours.close()
             raise Absent(f"no process can be made: {said.decode() or 'the template has ended'}")
-        return _Worker(int(said), ours), True
+        return _Worker(int(said), ours, nice), True
 
     def _answered(self, worker: _Worker) -> Answer:
         worker.line.settimeout(LONGEST_S)
@@ -154,6 +161,7 @@ def _make_workers(line: socket.socket, work: Work) -> NoReturn:
         if not pid:
             die_with_parent(template, signal.SIGKILL)
             line.close()
+            os.nice(int(said))
             _serve(socket.socket(fileno=fds[0]), work)
         os.close(fds[0])
         line.send(str(pid).encode())
@@ -172,10 +180,11 @@ def _serve(line: socket.socket, work: Work) -> NoReturn:
             if not asked:
                 os._exit(0)
             line.settimeout(LONGEST_S)
-            with open(fds[0], "rb") as body:
+            scope, small = pickle.loads(asked)  # noqa: S301 - from the process this is a copy of
+            with open(fds[0], "rb") if fds else BytesIO(small) as body:
                 body.seek(0)
                 began = time.process_time()
-                answer = work(pickle.loads(asked), body)  # noqa: S301 - from the process this is a copy of
+                answer = work(scope, body)
             _send(line, pickle.dumps(answer._replace(cost=time.process_time() - began)))
     except BaseException:
         traceback.print_exc()

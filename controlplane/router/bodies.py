@@ -10,6 +10,7 @@ import tempfile
 import time
 from collections.abc import Awaitable, Callable, Hashable, MutableMapping
 from dataclasses import dataclass
+from functools import lru_cache
 from inspect import iscoroutinefunction
 from io import BytesIO
 from typing import IO, Any
@@ -39,6 +40,7 @@ SLOWEST_BYTES_S = 16 << 10  # a body that comes slower than this, after a first 
 KNOWN_S = 5.0  # how long it may take to learn whose request it is
 RETRY_AFTER_S = 2
 BYTE_S = 2e-9  # of the processor, that a byte takes on its way into a file
+PATH_MAX = 200  # of an address that is remembered
 _BODIES = {"POST", "PUT", "PATCH"}
 
 
@@ -68,20 +70,28 @@ class Route:
         return self.view is None or bool(self.view.throttle_classes)
 
     @property
-    def json(self) -> bool:
-        """Whether a body is read as a whole, and not on its way into a file."""
-        return self.view is not None and set(View.parser_classes) <= set(self.view.parser_classes)
+    def elsewhere(self) -> bool:
+        """Whether a copy of this process may answer: it is no file that comes or goes, nor about this process."""
+        view = self.view
+        return view is not None and set(View.parser_classes) <= set(view.parser_classes) and not view.of_process
 
 
 def route_of(scope: Scope) -> Route:
     """By path and method. Where there is nothing, and where a method takes no body, there is little to say."""
+    path, method = scope["path"], scope["method"]
+    return _route(path, method) if len(path) <= PATH_MAX else _route.__wrapped__(path, method)
+
+
+@lru_cache(maxsize=1000)
+def _route(path: str, method: str) -> Route:
+    """In the event loop, for whoever asks: the same addresses are asked for over and over."""
     try:
-        found = resolve(scope["path"]).func
+        found = resolve(path).func
     except Resolver404:
         return Route(None, False, SMALL)
     view = getattr(found, "cls", None)
     ours = view if isinstance(view, type) and issubclass(view, View) else None
-    takes = ours is not None and scope["method"] in _BODIES and hasattr(ours, scope["method"].lower())
+    takes = ours is not None and method in _BODIES and hasattr(ours, method.lower())
     return Route(ours, iscoroutinefunction(found), ours.body_max if ours and takes else SMALL)
 
 

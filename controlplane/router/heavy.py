@@ -1,4 +1,5 @@
-"""Requests that bring much: told from the others, and answered beside this process (``aside``), fairly by party."""
+"""Requests that bring much, or come from an account that asks for much: told from the others, and answered beside this
+process (``aside``), fairly by party."""
 
 import asyncio
 import os
@@ -12,7 +13,7 @@ from django.core.handlers.asgi import ASGIRequest
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase, StreamingHttpResponse
 
-from controlplane.accounts.turns import Turn
+from controlplane.accounts.turns import Turn, turns
 from controlplane.router import aside, problems
 from controlplane.router.aside import Answer, Aside, Scope, Work
 from controlplane.router.payers import account_behind
@@ -20,6 +21,7 @@ from controlplane.router.threads import Threads, alone
 
 FROM_BYTES = 64 << 10  # of a body: a thousand small jobs have twice as many
 RETRY_AFTER_S = 2
+STREAM = 0  # a worker's status of an answer in pieces, such as a file's: this process makes and sends it
 View = Callable[[HttpRequest], HttpResponseBase]
 
 log = structlog.get_logger(__name__)
@@ -39,11 +41,14 @@ class Heavy:
         self.threads = Threads("heavy", aside.WORKERS)
         self._places: WeakValueDictionary[Hashable, asyncio.Semaphore] = WeakValueDictionary()
 
-    def takes(self, body: IO[bytes]) -> bool:
-        """Whether the body is large enough to be worth the way."""
+    def takes(self, body: IO[bytes], who: Hashable) -> bool:
+        """Whether it is worth the way: the body is large, or much is asked by an account that keeps others waiting.
+
+        Strangers stay: what they try (passwords, tokens) is counted by process.
+        """
         size = body.seek(0, os.SEEK_END)
         body.seek(0)
-        return self._beside is not None and size >= FROM_BYTES
+        return self._beside is not None and (size >= FROM_BYTES or (isinstance(who, int) and turns.crowds(who)))
 
     @asynccontextmanager
     async def place(self, who: Hashable) -> AsyncIterator[None]:
@@ -54,11 +59,11 @@ class Heavy:
         async with places:
             yield
 
-    def answer(self, request: ASGIRequest, body: IO[bytes], turn: Turn) -> HttpResponseBase:
-        """The view's answer. In a thread of ``threads``."""
+    def answer(self, request: ASGIRequest, body: IO[bytes], turn: Turn, crowds: bool) -> HttpResponseBase:
+        """The view's answer. In a thread of ``threads``. crowds: whether the party keeps others waiting."""
         assert self._beside is not None
         try:
-            found = self._beside.answer(request.scope, body)
+            found = self._beside.answer(request.scope, body, aside.NICE if crowds else 0)
         except aside.Absent as problem:
             log.warning("a large request is answered by this process", problem=str(problem))
             body.seek(0)
@@ -67,6 +72,8 @@ class Heavy:
             detail = f"{problem}; what was asked for may or may not happen: look, then repeat it"
             return problems.plain(503, detail, RETRY_AFTER_S)
         turn.pay(found.cost)
+        if found.status == STREAM:
+            return self._view(request)
         response = AnsweredBeside(found.content, status=found.status, headers=dict(found.headers))
         response.cookies, response.account = found.cookies, found.account
         return response
@@ -78,8 +85,11 @@ def work(view: View) -> Work:
     def answer(scope: Scope, body: IO[bytes]) -> Answer:
         request = ASGIRequest(scope, body)
         response = alone("heavy", view, request)
-        content = b"".join(response) if isinstance(response, StreamingHttpResponse) else response.content
+        payer = account_behind(request)
+        if isinstance(response, StreamingHttpResponse):
+            response.close()
+            return Answer(STREAM, [], None, b"", payer, 0.0)
         headers = list(response.headers.items())
-        return Answer(response.status_code, headers, response.cookies, content, account_behind(request), 0.0)
+        return Answer(response.status_code, headers, response.cookies, response.content, payer, 0.0)
 
     return answer

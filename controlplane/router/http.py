@@ -5,13 +5,14 @@ thread that keeps its database connection. Asynchronous ones (long polls) run
 on the event loop and hold neither. Nodes have threads of their own, so that
 people's requests cannot keep them waiting, nor they people's; and people's
 wait for their turn, so that one account's cannot keep the others waiting.
-What brings much is answered beside this process.
+What brings much is answered beside this process, as is all that an account
+asks for that comes near the end of its share.
 """
 
 import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Iterator, MutableMapping
-from contextlib import nullcontext
+from contextlib import AsyncExitStack
 from typing import IO, Any
 
 from django.core.exceptions import RequestAborted
@@ -93,33 +94,34 @@ class HttpHandler(ASGIHandler):
         if route.asynchronous:
             await self.handle(scope, bodies.replayed(body, receive), send)
         else:
-            await self._serve(scope, body, send, who, route.json)
+            await self._serve(scope, body, send, who, route.elsewhere)
 
     def _threads(self, path: str) -> Threads:
         return self._nodes if _of_node(path) else self._people
 
     async def _serve(
-        self, scope: MutableMapping[str, Any], body: IO[bytes], send: Send, who: Hashable | None, json: bool
+        self, scope: MutableMapping[str, Any], body: IO[bytes], send: Send, who: Hashable | None, elsewhere: bool
     ) -> None:
         began = time.perf_counter()
         set_script_prefix(get_script_prefix(scope))
-        heavy = json and who is not None and self._heavy.takes(body)
         request, refused = self.create_request(scope, body)
-        response = refused if request is None else await self._answer(request, body, who, heavy)
+        response = refused if request is None else await self._answer(request, body, who, elsewhere)
         if request is None:
             body.close()
         metrics.SECONDS.observe(time.perf_counter() - began)
         metrics.REQUESTS.labels(scope["method"], str(response.status_code)).inc()
+        if who is not None and request is not None:
+            send = _paying(send, payers.of_request(request))
         try:
             await self.send_response(response, send)
         finally:
             response.close()
 
     async def _answer(
-        self, request: ASGIRequest, body: IO[bytes], who: Hashable | None, heavy: bool
+        self, request: ASGIRequest, body: IO[bytes], who: Hashable | None, elsewhere: bool
     ) -> HttpResponseBase:
         """The view's answer, or a problem when there are too many requests or the store does not answer."""
-        answering = asyncio.ensure_future(self._in_turn(request, body, who, heavy))
+        answering = asyncio.ensure_future(self._in_turn(request, body, who, elsewhere))
         until = time.monotonic() + LONGEST_S
         patience = PATIENCE_S
         while time.monotonic() < until:
@@ -135,20 +137,23 @@ class HttpHandler(ASGIHandler):
         return problems.plain(503, detail, RETRY_AFTER_S)
 
     async def _in_turn(
-        self, request: ASGIRequest, body: IO[bytes], who: Hashable | None, heavy: bool
+        self, request: ASGIRequest, body: IO[bytes], who: Hashable | None, elsewhere: bool
     ) -> HttpResponseBase:
         """The view's answer, when it is this party's turn. Cancelled, it is not begun, or goes on for nobody."""
         begun: asyncio.Future[HttpResponseBase] | None = None
         try:
-            async with (
-                turns.turn(who) if who is not None else nullcontext(Turn(None)) as turn,
-                self._heavy.place(who) if heavy else nullcontext(),
-            ):
-                threads = self._heavy.threads if heavy else self._threads(request.path)
+            async with AsyncExitStack() as places:
+                turn, beside = Turn(None), False
+                if who is not None:
+                    turn = await places.enter_async_context(turns.turn(who))
+                    beside = elsewhere and self._heavy.takes(body, who)
+                if beside:
+                    await places.enter_async_context(self._heavy.place(who))
+                threads = self._heavy.threads if beside else self._threads(request.path)
                 if threads.waiting > MAX_WAITING:
                     return _busy("this server has more requests than it can answer soon")
-                if heavy:
-                    begun = threads.start(self._heavy.answer, request, body, turn, pay=turn.pay)
+                if beside:
+                    begun = threads.start(self._heavy.answer, request, body, turn, turns.crowds(who), pay=turn.pay)
                 else:
                     begun = threads.start(self._sync.answer, request, pay=turn.pay)
                 response = await asyncio.shield(begun)
@@ -175,6 +180,19 @@ class HttpHandler(ASGIHandler):
 def _busy(detail: str) -> HttpResponseBase:
     metrics.REFUSED.labels("busy").inc()
     return problems.plain(429, detail, 1)
+
+
+def _paying(send: Send, who: Hashable) -> Send:
+    """Sends an answer for whoever pays for it: of a large one the next piece when he may use more of the process."""
+
+    async def paying(message: MutableMapping[str, Any]) -> None:
+        await send(message)
+        if size := len(message.get("body", b"")):
+            turns.spent(who, size * bodies.BYTE_S)
+        if message.get("more_body"):
+            await turns.within_share(who, LONGEST_S)
+
+    return paying
 
 
 async def _pieces(iterator: Iterator[bytes]) -> AsyncIterator[bytes]:

@@ -1,10 +1,8 @@
 """Logs of containers, with a long poll that holds neither a thread nor a connection while it waits."""
 
-import asyncio
 import functools
 import re
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from django.http import HttpRequest
@@ -16,6 +14,7 @@ from rest_framework.response import Response
 from contract.jobs import LogPiece, MergedLog
 from controlplane.accounts.places import Places
 from controlplane.accounts.turns import Crowded, turns
+from controlplane.router.logfollowers import Followers
 from controlplane.router.payers import payers
 from controlplane.router.problems import plain
 from controlplane.router.threads import MAX_WAITING, Threads
@@ -42,11 +41,10 @@ from .common import (
 )
 
 FOLLOW_S = 25.0
-LOOK_EVERY_S = 0.25
 A_PIECE = f"Bytes, {logs.LIMIT_BYTES} by default"
 FOLLOWS_MAX = 32  # long polls of one account at once
 threads = Threads("logs", 2)
-followers = Threads("log-followers", 2)  # their looks come all the time; whoever just reads does not wait behind them
+followers = Followers()
 following = Places(FOLLOWS_MAX)
 LAST_S_MAX = 10 * 365 * 86_400
 CURSOR = re.compile(r"[0-9]{1,18}\.[0-9]{1,18}")
@@ -68,11 +66,11 @@ class Followed(View):
             wanted = getattr(answer, "follow", None)
             if wanted is None:
                 return answer
-            who, *source = wanted
-            if followers.waiting > MAX_WAITING or not following.take(who):
+            who, source, at = wanted
+            if not following.take(who):
                 return plain(429, f"an account follows at most {FOLLOWS_MAX} logs at once; ask without follow", 1)
             try:
-                new = await _something_new(who, *source)
+                new = await followers.something_new(who, source, at, FOLLOW_S)
             finally:
                 following.give_back(who)
             return await _read(view, request, args, kwargs) if new else answer
@@ -179,15 +177,3 @@ async def _read(view: Callable[..., Any], request: HttpRequest, args: Any, kwarg
             return answer
     except Crowded:
         return plain(429, "too many requests of this account wait already; send fewer at once", 1)
-
-
-async def _something_new(who: int, source: LogSource, at: Mapping[int, int]) -> bool:
-    """Look every quarter of a second, or as often as the account's share lets it; False when nothing came in time."""
-    until = time.monotonic() + FOLLOW_S
-    while time.monotonic() < until:
-        pay = functools.partial(turns.spent, who)
-        if await followers.start(logs.anything_after, source, at, pay=pay):
-            return True
-        await turns.within_share(who, until - time.monotonic())
-        await asyncio.sleep(LOOK_EVERY_S)
-    return False

@@ -59,6 +59,8 @@ class PlainText(BaseRenderer):
 
 
 class Metrics(View):
+    of_process = True
+
     @extend_schema(operation_id="metrics", responses=answers({}) | {(200, "text/plain"): OpenApiTypes.STR})
     def get(self, request: Request) -> HttpResponse:
         """This web process's numbers and the cluster's in Prometheus' text format. Operators and viewers."""

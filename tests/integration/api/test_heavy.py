@@ -1,13 +1,15 @@
 """Requests that bring much are answered by processes of their own, whatever becomes of these."""
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import psutil
 import pytest
 from django.db import connection, transaction
 
-from controlplane.router import heavy
+from controlplane.router import aside, heavy
 from controlplane.statestore.models import Job
 from tests.integration.api.served import whole_web
 from tests.integration.api.test_outages import client
@@ -38,17 +40,36 @@ def somebody_waits_for_a_lock() -> bool:
 class Asked:
     """A request on its way in a thread of its own."""
 
-    def __init__(self, api: Any) -> None:
+    def __init__(self, api: Any, method: str = "POST", path: str = "jobs/bulk", body: Any = BULK) -> None:
         self.status = 0
-        self._thread = threading.Thread(target=self._ask, args=(api,))
+        self._thread = threading.Thread(target=self._ask, args=(api, method, path, body))
         self._thread.start()
 
-    def _ask(self, api: Any) -> None:
-        self.status = api.post("jobs/bulk", json=BULK).status_code
+    def _ask(self, api: Any, method: str, path: str, body: Any) -> None:
+        self.status = api.request(method, path, json=body).status_code
 
     def answered(self) -> int:
         self._thread.join(60)
         return self.status
+
+
+@contextmanager
+def asking(api: Any) -> Iterator[list[int]]:
+    """Somebody asks for little, again and again; what it was answered."""
+    answered, end = list[int](), threading.Event()
+
+    def ask() -> None:
+        with api:
+            while not end.wait(0.05):
+                answered.append(api.get("jobs").status_code)
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    try:
+        yield answered
+    finally:
+        end.set()
+        thread.join(60)
 
 
 def test_what_is_large_is_answered_beside_and_nobody_waits_for_it(world: World) -> None:
@@ -89,3 +110,23 @@ def test_a_worker_or_the_template_that_ends_costs_one_answer_at_most(world: Worl
         wait_until(lambda: not any(map(answers, together)), 20, "its workers end with it")
         said = [api.post("jobs/bulk", json=BULK).status_code for _ in range(3)]
         assert said[0] in (201, 503) and said[1:] == [201, 201], "in a thread of the process"
+
+
+def test_who_asks_for_much_while_others_ask_is_answered_beside_and_others_are_not(world: World) -> None:
+    little = whole_web(HYDRA_ACCOUNT_SHARE="0.001")
+    with little as (url, web), client(url, world) as api, asking(client(url, world, "other")) as answered:
+        assert api.get("jobs").status_code == 200 and not beside(web)[1]
+        for _ in range(50):
+            assert api.put(f"artifacts/{'0' * 64}", content=b"x" * (16 << 20)).status_code == 422
+            assert api.get("jobs").status_code == 200
+            if beside(web)[1]:
+                break
+        (worker,) = beside(web)[1]
+        assert worker.nice() == min(19, web.nice() + aside.NICE), "it gives way to what serves the others"
+        worker.suspend()
+        asked, before = Asked(api, "GET", "jobs", None), len(answered)
+        wait_until(lambda: len(answered) > before + 3, 20, "the other is answered meanwhile")
+        assert not asked.status
+        worker.resume()
+        assert asked.answered() == 200
+    assert set(answered) == {200}

@@ -6,14 +6,18 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from controlplane.router.views.common import existing
 from controlplane.statestore.actions.duty import database_now
 from controlplane.statestore.models import LogChunk
-from controlplane.statestore.queries.jobs import logpieces, mergedlogs
+from controlplane.statestore.queries.jobs import logpieces, logs, logsources, mergedlogs
 from tests.integration.api import rows
 from tests.integration.api.test_nodes import chunk, job_with_container
 from tests.integration.api.world import World, job
+from wire.ids import parse_container
 
 pytestmark = pytest.mark.django_db(transaction=True)  # logs are read on threads of their own
 Read = Callable[..., dict[str, Any]]
@@ -201,3 +205,21 @@ def test_following_ends_with_the_news(live: Any, send: Any, read: Read) -> None:
     assert said(read("cursor=0.0&follow=1")) == [("stdout", "o\n"), ("stderr", "e\n")]
     send(("stderr", b"more\n"))
     assert said(read("cursor=2.2&follow=1")) == [("stderr", "more\n")]
+
+
+def test_of_many_who_follow_news_is_looked_for_at_once(world: World, live: Any, send: Any) -> None:
+    """Beyond each one's offset, an end that the node has told included; and of what has ended none will come."""
+    other = job_with_container(world, job())
+    src, gone = (
+        existing(logsources.source(world.users["tenant"], parse_container(each[2])), "it is there")
+        for each in (live, other)
+    )
+    send(("stdout", b"abc"), ("stderr", b"de"))
+    rows.end(other[1], ago_s=60)
+    out, err = LogChunk.Stream.STDOUT, LogChunk.Stream.STDERR
+    asked = [(src, {out: 2}), (src, {out: 3}), (src, {out: 3, err: 1}), (src, {err: 2}), (gone, {out: 9})]
+    with CaptureQueriesContext(connection) as queries:
+        assert logs.news(asked) == [True, False, True, False, True]
+    assert len(queries) == 2
+    send(("stderr", b""))
+    assert logs.news(asked[2:4]) == [True, True]

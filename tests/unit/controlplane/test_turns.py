@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from controlplane.accounts.turns import AT_ONCE, BURST_S, DEBT_S, OTHERS_S, WAITING_MAX, Crowded, Turns
+from controlplane.accounts.turns import AT_ONCE, BURST_S, DEBT_S, NEAR_S, OTHERS_S, WAITING_MAX, Crowded, Turns
 from tests.patience import until
 
 SHARE = 0.2
@@ -94,6 +94,35 @@ def test_so_many_of_one_party_at_once_and_no_more_wait() -> None:
         end.set()
         await asyncio.gather(*greedy[2:-2], modest)
         assert len(begun) == AT_ONCE + WAITING_MAX + 1 - 2
+
+    asyncio.run(play())
+
+
+def test_who_comes_near_the_end_of_his_share_has_one_request_at_a_time_while_others_ask(clock: Clock) -> None:
+    async def play() -> None:
+        turns, begun, end = Turns(SHARE, clock), list[str](), asyncio.Event()
+
+        async def request(who: str) -> None:
+            async with turns.turn(who):
+                begun.append(who)
+                await end.wait()
+
+        turns.spent("greedy", BURST_S - NEAR_S + 0.1)
+        assert not turns.crowds("greedy"), "nobody else asks"
+        turns.asks("modest")
+        assert turns.crowds("greedy") and not turns.crowds("modest")
+        greedy = [asyncio.create_task(request("greedy")) for _ in range(5)]
+        modest = [asyncio.create_task(request("modest")) for _ in range(AT_ONCE)]
+        await asyncio.sleep(0)
+        assert begun == ["greedy"] + ["modest"] * AT_ONCE
+        greedy[0].cancel()
+        greedy[1].cancel()
+        await asyncio.wait(greedy[:2])
+        await asyncio.sleep(0)
+        assert begun == ["greedy"] + ["modest"] * AT_ONCE + ["greedy"], "the next one, and not who has gone"
+        end.set()
+        await asyncio.gather(*greedy[2:], *modest)
+        assert begun.count("greedy") == 4
 
     asyncio.run(play())
 

@@ -2,18 +2,21 @@
 
 import asyncio
 import io
+import os
+import socket
 import threading
 from typing import Any
 
 import pytest
 from django.core.handlers.asgi import ASGIRequest
-from django.http import HttpResponse
+from django.http import HttpResponse, StreamingHttpResponse
 from django.utils.functional import SimpleLazyObject
 
 from controlplane.accounts import turns as module
 from controlplane.accounts.models import User
-from controlplane.accounts.turns import AT_ONCE, BURST_S, WAITING_MAX, Turns
-from controlplane.router import http, payers
+from controlplane.accounts.turns import AT_ONCE, BURST_S, WAITING_MAX, Turn, Turns
+from controlplane.router import bodies, heavy, http, payers
+from controlplane.router.aside import Aside
 from controlplane.router.views import containers
 from tests.patience import until
 
@@ -128,6 +131,73 @@ def test_who_has_used_more_than_his_share_waits_while_others_ask_but_probes_do_n
         held.cancel()
         stranger.cancel()
         await asyncio.wait([held, stranger])
+
+    asyncio.run(play())
+
+
+def test_an_account_that_keeps_others_waiting_is_answered_beside_and_a_stranger_is_not(
+    turns: Turns, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(heavy, "turns", turns)
+    ours, its = socket.socketpair()
+    with ours, its:
+        beside = heavy.Heavy(HttpResponse, Aside(ours, os.getpid()))
+        small, large = io.BytesIO(b"{}"), io.BytesIO(b" " * heavy.FROM_BYTES)
+        for who in (1, "192.0.2.1"):
+            turns.spent(who, BURST_S)
+        assert not beside.takes(small, 1), "nobody else asks"
+        turns.asks(2)
+        assert beside.takes(small, 1) and not beside.takes(small, 2)
+        assert not beside.takes(small, "192.0.2.1"), "passwords and tokens are counted by process"
+        assert beside.takes(large, "192.0.2.1") and large.tell() == 0
+        assert not heavy.Heavy(HttpResponse, None).takes(large, 1)
+
+
+def test_what_comes_in_pieces_or_tells_of_the_process_is_answered_by_the_process() -> None:
+    made: list[str] = []
+
+    def view(request: Any) -> Any:
+        made.append(request.path)
+        return StreamingHttpResponse([b"a", b"b"]) if len(made) < 3 else HttpResponse(b"c")
+
+    answer = heavy.work(view)(scope(MODEST), io.BytesIO())
+    assert (answer.status, answer.content) == (heavy.STREAM, b"")
+
+    class Beside(Aside):
+        def answer(self, *_: object) -> Any:
+            return answer
+
+    ours, its = socket.socketpair()
+    with ours, its:
+        beside = heavy.Heavy(view, Beside(ours, os.getpid()))
+        found = beside.answer(request_of(MODEST, User(pk=2)), io.BytesIO(), Turn(2), True)
+    assert b"".join(found) == b"ab" and len(made) == 2
+    assert heavy.work(view)(scope(MODEST), io.BytesIO()).content == b"c"
+    for path, elsewhere in (("jobs", True), ("metrics", False), (f"artifacts/{'0' * 64}", False)):
+        assert bodies.route_of(scope(MODEST, f"/api/v1/{path}")).elsewhere is elsewhere
+
+
+def test_a_large_answer_goes_on_when_its_account_may_use_more(turns: Turns) -> None:
+    async def play() -> None:
+        sent: list[int] = []
+
+        async def send(message: Any) -> None:
+            sent.append(len(message["body"]))
+
+        sends = http._paying(send, 1)
+        turns.spent(1, BURST_S - 0.001)
+        turns.asks(2)
+        piece = {"type": "http.response.body", "body": b"x" * (1 << 20), "more_body": True}
+        going = asyncio.create_task(_all(sends, piece))
+        await asyncio.sleep(0)
+        assert sent == [1 << 20] and not going.done(), "a MiB costs 2 ms"
+        await going
+        assert sent == [1 << 20] * 2 + [0]
+
+    async def _all(sends: Any, piece: dict[str, Any]) -> None:
+        await sends(piece)
+        await sends(piece)
+        await sends(piece | {"body": b"", "more_body": False})
 
     asyncio.run(play())
 

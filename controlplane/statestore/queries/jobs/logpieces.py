@@ -1,6 +1,7 @@
 """The kept pieces of one stream, read forward or backward, never more bytes at once than somebody asked for."""
 
 import datetime as dt
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 
@@ -43,8 +44,14 @@ _FORWARD = _BOUNDED.format(
 )  # fmt: skip
 _BACKWARD = _BOUNDED.format(came=_CAME, of=_OF, way="DESC", wanted="length(data)", where='"offset" < %(offset)s')
 _END = f'SELECT "offset" + length(data) FROM statestore_log_chunk WHERE {_OF} ORDER BY "offset" DESC LIMIT 1'
-_NEWS = f"""SELECT "offset" + length(data) > %(offset)s OR (length(data) = 0 AND "offset" = %(offset)s)
-    FROM statestore_log_chunk WHERE {_OF} ORDER BY "offset" DESC LIMIT 1"""
+# Of each wanted stream whether its last piece reaches beyond an offset, or says that it has ended there.
+_NEWS = """SELECT w.no - 1
+  FROM unnest(%s::date[], %s::bigint[], %s::smallint[], %s::bigint[])
+       WITH ORDINALITY AS w(day, container, stream, "offset", no)
+ WHERE (SELECT c."offset" + length(c.data) > w."offset" OR (length(c.data) = 0 AND c."offset" = w."offset")
+          FROM statestore_log_chunk c
+         WHERE c.day >= w.day AND c.container_id = w.container AND c.stream = w.stream
+         ORDER BY c."offset" DESC LIMIT 1)"""
 _MOMENT = "GREATEST(%(since)s::timestamptz, statement_timestamp() - make_interval(secs => %(last_s)s::int))"
 _SINCE = f"""SELECT "offset" FROM statestore_log_chunk
     WHERE {_OF} AND day >= ({_MOMENT} AT TIME ZONE 'UTC')::date AND {_CAME} >= {_MOMENT}
@@ -71,12 +78,14 @@ def end(src: LogSource, stream: int) -> int:
     return int(row[0]) if row else 0
 
 
-def news(src: LogSource, stream: int, offset: int) -> bool:
-    """Whether the last piece reaches beyond ``offset``, or says that the stream has ended there."""
+def news(wanted: Sequence[tuple[LogSource, int, int]]) -> set[int]:
+    """Which of these (source, stream, offset) have a last piece that reaches beyond the offset, or says that the stream
+    has ended there. One query."""
+    columns = [[src.day for src, *_ in wanted], [src.container_id for src, *_ in wanted]]
+    columns += [[stream for _, stream, _ in wanted], [offset for *_, offset in wanted]]
     with connection.cursor() as cursor:
-        cursor.execute(_NEWS, _named(src, stream) | {"offset": offset})
-        row = cursor.fetchone()
-    return bool(row and row[0])
+        cursor.execute(_NEWS, columns)
+        return {no for (no,) in cursor.fetchall()}
 
 
 def since(src: LogSource, stream: int, moment: dt.datetime | None, last_s: int | None) -> int:

@@ -1,6 +1,6 @@
 """Kept logs: bytes of one stream from an offset on."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from controlplane.statestore.queries.jobs import logpieces
@@ -17,7 +17,7 @@ def read(src: LogSource, stream: int, offset: int, limit: int) -> dict[str, Any]
     data, at, skipped = _join(pieces, offset, limit)
     told = any(not piece.data and piece.begin <= at for piece in pieces)  # the node said that nothing follows
     complete = not more and at >= max((piece.end for piece in pieces), default=0)
-    complete = complete and (told or (not src.live and settled(src.container_id)))
+    complete = complete and (told or (not src.live and bool(settled({src.container_id}))))
     if not complete:
         data, at = _whole_characters(data, at)
     return {
@@ -60,6 +60,10 @@ def _whole_characters(data: bytes, at: int) -> tuple[bytes, int]:
     return data, at
 
 
-def anything_after(src: LogSource, at: Mapping[int, int]) -> bool:
-    """Whether a piece of one of the streams reaches beyond its offset, or none will ever. A query each, and one."""
-    return any(logpieces.news(src, stream, offset) for stream, offset in at.items()) or settled(src.container_id)
+def news(wanted: Sequence[tuple[LogSource, Mapping[int, int]]]) -> list[bool]:
+    """Of each of these whether a piece of one of the streams reaches beyond its offset, or none will ever. Two queries,
+    however many they are."""
+    streams = [(no, src, stream, offset) for no, (src, at) in enumerate(wanted) for stream, offset in at.items()]
+    more = {streams[found][0] for found in logpieces.news([each[1:] for each in streams])}
+    ended = settled({src.container_id for src, _ in wanted})
+    return [no in more or src.container_id in ended for no, (src, _) in enumerate(wanted)]

@@ -1,6 +1,7 @@
 """Containers whose logs somebody may read, and whether more is to come of them."""
 
 import datetime as dt
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,13 +37,14 @@ def source(user: User, container_id: int) -> LogSource | None:
 
 
 # Both moments are the database's: the clocks of web processes are compared with nothing.
-_SETTLED = """SELECT CASE WHEN EXISTS (SELECT FROM statestore_container WHERE id = %(container)s) THEN false
-    ELSE COALESCE((SELECT max(finished_at) < statement_timestamp() - %(late)s FROM statestore_container_history
-                    WHERE id = %(container)s), true) END"""
+_SETTLED = """SELECT w.id FROM unnest(%(containers)s::bigint[]) AS w(id)
+ WHERE NOT EXISTS (SELECT FROM statestore_container c WHERE c.id = w.id)
+   AND COALESCE((SELECT max(h.finished_at) < statement_timestamp() - %(late)s FROM statestore_container_history h
+                  WHERE h.id = w.id), true)"""
 
 
-def settled(container_id: int) -> bool:
-    """Whether no further piece of a container is to be expected. One query."""
+def settled(containers: Collection[int]) -> set[int]:
+    """Those of these containers of which no further piece is to be expected. One query."""
     with connection.cursor() as cursor:
-        cursor.execute(_SETTLED, {"container": container_id, "late": LATE})
-        return bool(cursor.fetchone()[0])
+        cursor.execute(_SETTLED, {"containers": list(containers), "late": LATE})
+        return {container for (container,) in cursor.fetchall()}

@@ -90,7 +90,7 @@ def read(src: LogSource, at: Positions, limit: int) -> dict[str, Any]:
             not more and taken.at[stream] >= max((p.end for p in pieces), default=0)
             for stream, (pieces, more) in windows.items()
         )
-        complete = left and not src.live and settled(src.container_id)
+        complete = left and not src.live and bool(settled({src.container_id}))
     seen = dict(taken.at)
     taken.close(complete)
     return {"seen": seen, "pieces": taken.pieces, "next": taken.at, "complete": complete}
