@@ -263,9 +263,14 @@ class Steps:
         if leader is None or (not unread and self.rng.random() < 0.7):
             return
 
+        waiting = sorted({key[0] for key, ask in w.rows.asks.items() if key[2] == sub and ask.taken < ask.target})
+        stopped = self.rng.choice(waiting) if waiting and self.rng.random() < 0.5 else 0
+
         def meanwhile() -> None:
             w.log(f"  leader {leader.number} of {sub} stands still before its commit")
             w.leases[sub].release()
+            if stopped:
+                self._kill(stopped)
             for _ in range(self.rng.randrange(1, 6)):
                 w.advance(0.9)
                 for other in w.redis:

@@ -20,6 +20,7 @@ RARE = {
     "moved-and-counted", "limits-of-one", "left-and-used", "another-nodes-containers", "moved-past-limit",
     "checksum-unchecked", "status-taken-twice", "vanished-too-early", "running-begun-again", "stop-untold",
     "stopping-is-ended", "lost-node-keeps-containers", "avoids-all-that-holds", "kill-forgets-delayed",
+    "ended-and-kept", "moved-half",
 }  # fmt: skip
 
 
