@@ -4,6 +4,8 @@ import datetime as dt
 from collections.abc import Mapping
 from typing import Any
 
+from contract.schedules import OWN_PARAMETERS
+
 
 def job_of(job: Any, given: Mapping[str, Any], name: str, at: dt.datetime, zone: dt.tzinfo) -> Any:
     """What is submitted for the time ``at``, of what a job file holds; one that is no mapping stays as it is.
@@ -14,11 +16,8 @@ def job_of(job: Any, given: Mapping[str, Any], name: str, at: dt.datetime, zone:
     if not isinstance(job, dict):
         return job
     local = at.astimezone(zone)
-    own = {
-        "schedule_time": local.isoformat(timespec="seconds"),
-        "schedule_date": local.date().isoformat(),
-        "schedule_name": name,
-    }
+    facts = (local.isoformat(timespec="seconds"), local.date().isoformat(), name)
+    own = dict(zip(OWN_PARAMETERS, facts, strict=True))
     declared = job.get("parameters")
     known = {key: own[key] for key in own if isinstance(declared, dict) and key in declared}
     said = job.get("set")
