@@ -22,6 +22,7 @@ from contract.accounts import Me
 from contract.jobs import Container, Group, JobChecked, JobDetail, LogPart, Outlook, Output, Task
 from contract.nodes import Node, NodeContainer
 from contract.queues import Queue
+from contract.schedules import Schedule, ScheduleDetail
 from contract.subclusters import Overview
 from contract.waiting import GroupExplanation
 from tests.answers import said_by_the_api
@@ -53,6 +54,7 @@ class Cluster:
     outputs: list[dict[str, Any]] = field(default_factory=list)
     endpoints: list[dict[str, Any]] = field(default_factory=list)
     revisions: list[dict[str, Any]] = field(default_factory=list)
+    schedules: list[dict[str, Any]] = field(default_factory=list)
     logs: dict[tuple[str, str], bytes] = field(default_factory=dict)
     ended: set[str] = field(default_factory=set)  # containers whose streams are complete
     log_step: int = 7  # bytes per answer, to make many
@@ -221,6 +223,17 @@ def node_containers(cluster: Cluster, request: Request, number: str) -> Answer:
     return page([said_by_the_api(NodeContainer, **only(c, "id", "job")) for c in there], request)
 
 
+def schedules(cluster: Cluster, request: Request) -> Answer:
+    name, owner = request.query.get("name", ""), request.query.get("owner")
+    found = [s for s in cluster.schedules if s["name"].startswith(name) and owner in (None, s["owner"])]
+    return page([said_by_the_api(Schedule, **s) for s in found], request)
+
+
+def schedule(cluster: Cluster, request: Request, number: str) -> Answer:
+    (found,) = [s for s in cluster.schedules if s["id"] == int(number)]
+    return 200, {}, said_by_the_api(ScheduleDetail, **found)
+
+
 def logs(cluster: Cluster, request: Request, container: str) -> Answer:
     data = cluster.logs.get((container, request.query["stream"]), b"")
     offset = int(request.query["offset"])
@@ -301,6 +314,8 @@ ROUTES: list[tuple[str, Callable[..., Answer]]] = [
         r"GET /jobs/(\d+)/outputs",
         lambda cluster, request, _job: page([said_by_the_api(Output, **o) for o in cluster.outputs], request),
     ),
+    (r"GET /schedules", schedules),
+    (r"GET /schedules/(\d+)", schedule),
     (r"GET /containers/([^/]+)/logs", logs),
     (r"GET /containers/([^/]+)/logs/merged", merged_logs),
     (r"PUT /artifacts/([0-9a-f]{64})", put_artifact),

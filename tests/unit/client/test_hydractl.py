@@ -474,6 +474,22 @@ def test_completion_offers_queues_nodes_groups_and_contexts(cluster: Any, env: d
     assert offered("hydractl use d") == offered("hydractl --context d") == ["default"]
 
 
+def test_a_schedule_is_named_by_its_name_its_owner_or_its_number(cluster: Any, env: dict[str, str]) -> None:
+    of = [(1, "nightly", "ada"), (2, "nightly", "bob"), (3, "hourly", "bob"), (4, "hourly", "eve"), (5, "night", "bob")]
+    cluster.schedules = [{"id": number, "name": name, "owner": owner} for number, name, owner in of]
+
+    def found(name: str) -> str:
+        done = run(env, "schedule", name, "-o", "json")
+        return str(json.loads(done.stdout)["id"] if done.returncode == 0 else done.stderr)
+
+    assert [found(each) for each in ("nightly", "bob/nightly", "4", "night")] == ["1", "2", "4", "5"]
+    assert "Name one of: bob/hourly, eve/hourly" in found("hourly")
+    assert "hydractl schedule list" in found("weekly")
+    env["_HYDRACTL_COMPLETE"] = "complete_bash"
+    offered = run({**env, "COMP_WORDS": "hydractl schedule run hou", "COMP_CWORD": "3"}).stdout.split()
+    assert set(offered) == {"hourly"}
+
+
 def test_the_version_is_the_packages() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert run({"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)}, "--version").stdout.split() == [
