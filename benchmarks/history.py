@@ -58,6 +58,8 @@ def measure(running: BenchStack, loaded: Loaded, repeats: int, slowest: int, onl
         reader = readers[listing.account]
         if only in listing.name and (listing.account == "operator" or reader.may(listing.path)):
             name = f"{listing.name} ({listing.account})"
+            if len(took) % 100 == 0:
+                print(f"measuring: {len(took)} lists so far", file=sys.stderr)
             reader.get(listing.path)  # what is told is how long it takes once the process has begun to read such lists
             working = [p for root in roots for p in (root, *root.children(recursive=True))]
             began = cpu_s(working)

@@ -5,6 +5,8 @@ and queues, many successes and few failures, tags of all frequencies. Every
 number follows from the row's own, so that two loads are equal.
 """
 
+import os
+import sys
 from dataclasses import dataclass
 
 import psycopg
@@ -172,16 +174,21 @@ def load(database_url: str, jobs: int) -> Loaded:
         for sql in (_OWNERS, _GRANTS):
             store.execute(sql, values)
         historyothers.fill(store)
-        for sql in _STEPS.values():
+        for name, sql in _STEPS.items():
+            print(f"loading {name}", file=sys.stderr)
             store.execute(sql, values)
         loaded = _choose(store)
         values["large"] = loaded.large
         add_partitions(store)
-        for sql in _OF_SOME.values():
+        for name, sql in _OF_SOME.items():
+            print(f"loading {name}", file=sys.stderr)
             store.execute(sql, values)
         _enlarge(store, loaded.large)
         store.execute("DROP FUNCTION chance")
+        print("looking at what was loaded", file=sys.stderr)
         store.execute("VACUUM (ANALYZE)")
+        store.execute("CHECKPOINT")
+    os.sync()  # what was loaded is not to be written beside what is measured
     return loaded
 
 

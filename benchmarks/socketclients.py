@@ -173,7 +173,7 @@ def accounts(number: int) -> list[Account]:
         job = Job.objects.get(pk=pattern.pk)
         job.pk, job.owner, job.name, job._state.adding = None, user, f"watched-{n:03}", True
         job.save()
-        found.append(Account(user.pk, cookie, job.pk))
+        found.append(Account(user.pk, cookie, job.id))
     return found
 
 

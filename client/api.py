@@ -28,6 +28,7 @@ from client.logcalls import PATIENCE_S, LogCalls
 from client.policycalls import PolicyCalls
 from client.queuecalls import QueueCalls
 from client.rollouts import RolloutCalls
+from client.schedulecalls import ScheduleCalls
 from client.series import SeriesCalls
 from client.simulations import SimulationCalls
 from client.subclusters import SubClusterCalls
@@ -62,6 +63,7 @@ _POLL_MIN_S, _POLL_MAX_S = 0.1, 1.0
 
 class Client(
     JobCalls,
+    ScheduleCalls,
     LogCalls,
     PolicyCalls,
     RolloutCalls,

@@ -130,6 +130,26 @@ def pack(spec: dict[str, Any], base: Path) -> Packed:
     return Packed(result, list(uploads.values()))
 
 
+def pack_template(spec: dict[str, Any], base: Path, values: Mapping[str, Scalar]) -> Packed:
+    """As ``pack``, for a job whose parameters get their values later: only what names local files is put in already.
+
+    values: of all parameters that have to be given, to check it with. The spec is the same one where it brings nothing.
+    """
+    tried = given(spec, values)
+    wrong = check(tried, base, unknown=False)
+    if wrong:
+        raise InvalidJob(wrong)
+    result, known = deepcopy(spec), deepcopy(fill(tried, JobSpec).job)
+    if isinstance(known.get("master"), dict):
+        _bring_sdk(known["master"])
+    uploads: dict[str, LocalFile] = {}
+    for (holder, _), (filled, _) in zip(_holders(result), _holders(known), strict=True):
+        entries = filled.get("files") or []
+        if any(entry.get("source") is not None for entry in entries):
+            holder["files"] = [packed for entry in entries for packed in _pack_entry(entry, base, uploads)]
+    return Packed(result, list(uploads.values()))
+
+
 def _bring_sdk(master: dict[str, Any]) -> None:
     """An application master finds the package ``hydra`` in its work folder, unless the job brings its own."""
     files = master.setdefault("files", [])

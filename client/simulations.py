@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import time
+import uuid
 from collections.abc import Callable, Iterator
 from datetime import datetime
+from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import httpx
 
 from client import answers
 from client.transport import Transport
@@ -14,6 +18,7 @@ from contract.simulations import Simulation, SimulationDetail
 
 _PATH = "/api/v1/simulations"
 _POLL_S = 0.5
+_READ_S = 600.0  # nothing comes before all of a history has been read
 
 
 class SimulationCalls:
@@ -59,6 +64,27 @@ class SimulationCalls:
             if not page.get("next"):
                 return
             params = {key: values[-1] for key, values in parse_qs(urlsplit(page["next"]).query).items()}
+
+    def recorded_history(self, begin: datetime, end: datetime | None, target: str | Path) -> Path:
+        """The jobs of a window of the recorded history, as a file that ``hydractl replay`` and simulations read.
+
+        It is gzipped, and appears once it is whole. Times with their zone; ``end`` is now, if left out.
+        """
+        target = Path(target)
+        part = target.with_name(f".{uuid.uuid4().hex}.part")
+
+        def take(answer: httpx.Response) -> None:
+            with part.open("wb") as file:  # from the start, also when this is a second try
+                for block in answer.iter_bytes():
+                    file.write(block)
+
+        window = {"from": begin.isoformat()} | ({"to": end.isoformat()} if end else {})
+        try:
+            self._transport.stream(f"{_PATH}/history?{urlencode(window)}", take, timeout_s=_READ_S)
+            part.replace(target)
+        finally:
+            part.unlink(missing_ok=True)
+        return target
 
     def wait_simulation(self, number: int, told: Callable[[Simulation], None] | None = None) -> SimulationDetail:
         """Until it has ended. ``told`` hears of every look at it."""

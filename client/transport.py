@@ -102,11 +102,22 @@ class Transport:
         answer: httpx.Response = self._retrying(safe, patience_s)(once)
         return answer
 
-    def stream(self, path: str, take: Callable[[httpx.Response], None], *, patience_s: float | None = None) -> None:
-        """GET ``path`` and hand the open answer to ``take``; from the start again when the connection breaks."""
+    def stream(
+        self,
+        path: str,
+        take: Callable[[httpx.Response], None],
+        *,
+        patience_s: float | None = None,
+        timeout_s: float | None = None,
+    ) -> None:
+        """GET ``path`` and hand the open answer to ``take``; from the start again when the connection breaks.
+
+        ``timeout_s``: how long nothing may come, instead of the client's.
+        """
+        extra: dict[str, Any] = {} if timeout_s is None else {"timeout": timeout_s}
 
         def once() -> None:
-            with self._translated(), self._http.stream("GET", path, headers={"Accept": "*/*"}) as answer:
+            with self._translated(), self._http.stream("GET", path, headers={"Accept": "*/*"}, **extra) as answer:
                 if not answer.is_success:
                     answer.read()
                 take(_good(answer))

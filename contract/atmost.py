@@ -29,7 +29,7 @@ class AtMost:
         return core_schema.no_info_wrap_validator_function(self._looked_at, schema)
 
     def _looked_at(self, items: Any, validated: Callable[[Any], Any]) -> Any:
-        if isinstance(items, list | dict) and len(items) > self.most:
+        if isinstance(items, (list, dict)) and len(items) > self.most:
             kind = "List" if isinstance(items, list) else "Dictionary"
             told = {"field_type": kind, "max_length": self.most, "actual_length": len(items)}
             raise PydanticKnownError("too_long", told)

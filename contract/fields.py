@@ -127,7 +127,8 @@ MemoryMib = Annotated[Whole, Field(ge=1, le=2**24), _amount_of("memory_mib")]
 VcoresMilli = Annotated[Whole, Field(ge=1, le=2**20), _amount_of("vcores_milli")]
 Gpus = Annotated[Whole, Field(ge=0, le=GPUS_MAX), _amount_of("gpus")]
 SPAN = Written(_seconds, units.SPAN_PATTERN)  # of a float, in seconds
-Timeout = Annotated[Whole, Field(ge=0, le=DAYS_30_S), Written(_whole_seconds, units.SPAN_PATTERN)]
+WHOLE_SPAN = Written(_whole_seconds, units.SPAN_PATTERN)
+Timeout = Annotated[Whole, Field(ge=0, le=DAYS_30_S), WHOLE_SPAN]
 Grace = Annotated[float, Field(ge=0, le=3600), SPAN]
 Estimate = Annotated[float, Field(ge=0, le=DAYS_30_S), SPAN]
 GroupName = Annotated[str, StringConstraints(pattern=DNS, max_length=63)]

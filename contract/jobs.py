@@ -91,10 +91,19 @@ class RolloutState(Answer):
     due_at: dt.datetime | None  # when it is taken back if it is not done
 
 
+class JobSchedule(Answer):
+    """The schedule that started a job, and the time for which it did."""
+
+    id: int
+    name: str
+    at: dt.datetime
+
+
 class JobDetail(Job):
     """``tracking``: path on this server of the page that the application's master has named, while the job lives.
 
     revision: of what a service runs, from 1; rollout: to it, while some tasks run another one.
+    schedule: that started it, while there is such a schedule.
     """
 
     model_config = ALL_SAID
@@ -103,6 +112,7 @@ class JobDetail(Job):
     tracking: str | None = None
     revision: int = 1
     rollout: RolloutState | None = None
+    schedule: JobSchedule | None = None
 
 
 class Revision(Answer):

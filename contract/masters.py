@@ -125,7 +125,9 @@ def wrong(parts: list[AskSpec] | list[LaunchSpec], field: str) -> list[FieldErro
     found: list[FieldError] = []
     for i, part in enumerate(parts):
         said = {name: getattr(part, name) for name in ("command", *Runs.model_fields)}
-        values = {"name": "it", "command": ["held"]} | {name: value for name, value in said.items() if value}
+        values: dict[str, Any] = {"name": "it", "command": ["held"]} | {
+            name: value for name, value in said.items() if value
+        }
         values |= {n: getattr(part, n) for n in ("ports", "health_check") if hasattr(part, n)}
         spec = JobSpec(name="it", groups=[GroupSpec(**values)])
         found += [

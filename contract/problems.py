@@ -18,7 +18,7 @@ class FieldError:
     read, from 1; 0 where nobody knows.
     """
 
-    __pydantic_config__: ClassVar[ConfigDict] = ALL_SAID | {"json_schema_extra": {"additionalProperties": False}}
+    __pydantic_config__: ClassVar[ConfigDict] = {**ALL_SAID, "json_schema_extra": {"additionalProperties": False}}
 
     field: str
     message: str

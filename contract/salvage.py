@@ -59,7 +59,7 @@ def sound(data: Json, wrong: Sequence[Loc]) -> tuple[Json, Unreadable]:
 
 def _depth(loc: Loc, job: Json) -> int:
     """How much of a place is the field that cannot be read: one of the job, of a group or of its master."""
-    inside = {"groups": 3, "master": 2}.get(str(loc[0]), 1) if isinstance(job.get(str(loc[0])), dict | list) else 1
+    inside = {"groups": 3, "master": 2}.get(str(loc[0]), 1) if isinstance(job.get(str(loc[0])), (dict, list)) else 1
     if loc[inside - 1 :][:1] == ("env",):  # of which each variable is a field
         inside += 1
     return min(inside, len(loc))

@@ -48,7 +48,9 @@ app.conf.update(
     enable_utc=True,
     imports=["controlplane.duties", "controlplane.rm.tasks", "controlplane.gpg.tasks", "controlplane.whatif.tasks"],
     beat_schedule={
-        "posts, rollouts, overrides, simulations, empty nodes": _duty("control.look", LOOK_EVERY_S, 2 * LOOK_EVERY_S),
+        "posts, rollouts, overrides, simulations, empty nodes, schedules": _duty(
+            "control.look", LOOK_EVERY_S, 2 * LOOK_EVERY_S
+        ),
         "bury lost sub-clusters": _duty("rm.bury", REAP_EVERY_S, 2 * REAP_EVERY_S),
         "history over time": _duty("control.series", SERIES_EVERY_S, SERIES_EVERY_S),
         "housekeeping": _duty("control.housekeeping", HOUSEKEEPING_EVERY_S, HOUSEKEEPING_EVERY_S / 2),

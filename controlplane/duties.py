@@ -10,6 +10,7 @@ from redis.exceptions import RedisError
 from controlplane.celery import app
 from controlplane.policy import overrides, rollouts
 from controlplane.policy.staging import Action
+from controlplane.router.schedules import running
 from controlplane.statestore import partitions, posts, retention
 from controlplane.statestore.actions import duty, simulationruns, subclusters
 from controlplane.statestore.series import duty as series
@@ -24,7 +25,7 @@ OFFER_EXPIRES_S = 2.0
 @app.task(name="control.look")
 def look() -> None:
     """What is looked at every second. One message for all: most looks find nothing, and cost less than a message."""
-    for each in (offer, take_in, roll_out, override, whatif.offer, retire):
+    for each in (offer, take_in, roll_out, override, whatif.offer, retire, recur):
         _attempt(each)
 
 
@@ -80,6 +81,12 @@ def roll_out() -> None:
 def override() -> None:
     """Temporary overrides of the policy begin and end."""
     overrides.step()
+
+
+def recur() -> None:
+    """Jobs of schedules start when they are due."""
+    if looked := running.step():
+        log.info("schedules carried out", times=looked)
 
 
 @app.task(name="control.series")

@@ -225,6 +225,7 @@ HYDRA = {
     "max_tasks_per_job": number("HYDRA_MAX_TASKS_PER_JOB", 1_000_000),
     "max_live_jobs_per_user": number("HYDRA_MAX_LIVE_JOBS_PER_USER", 20_000),
     "max_live_tasks_per_user": number("HYDRA_MAX_LIVE_TASKS_PER_USER", 10_000_000),
+    "max_schedules_per_user": number("HYDRA_MAX_SCHEDULES_PER_USER", 200),
     "job_max_kib": number("HYDRA_JOB_MAX_KIB", 2048),  # what a job says, with its files' names: Redis holds it
     "live_jobs_max_mib_per_user": number("HYDRA_LIVE_JOBS_MAX_MIB_PER_USER", 64),  # all live jobs of an account
     "master_launches_max_mib": number("HYDRA_MASTER_LAUNCHES_MAX_MIB", 64),  # of live containers, per application

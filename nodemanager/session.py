@@ -22,7 +22,8 @@ def parse(raw: Any, credential: str = "") -> NodeSession:
     """A session from JSON; ``ValueError`` when it is not one. ``credential`` fills in when the answer has none."""
     try:
         known = {f.name for f in fields(NodeSession)}
-        session = NodeSession(**{"credential": credential, **{k: v for k, v in raw.items() if k in known and v != ""}})
+        said: dict[str, Any] = {"credential": credential}
+        session = NodeSession(**said | {k: v for k, v in raw.items() if k in known and v != ""})
         if not session.credential or not session.node_id:
             raise ValueError("no credential or node id")
         keys(session)

@@ -18,7 +18,7 @@ from wire.states import ContainerState
 _LIVE = [field.name for field in fields(LiveContainer) if field.name != "started_us"]
 
 
-def refused(rows: Federation, sub: int, c: Changes) -> str:
+def refused(rows: Federation, sub: int, epoch: int, c: Changes) -> str:
     """Why the transaction cannot be, "" when it can: what it ends must live, what it has taken must be offered."""
     live = rows.subs[sub].containers
     new = {cid for block in c.new for cid in block["id"].tolist()}
@@ -26,7 +26,18 @@ def refused(rows: Federation, sub: int, c: Changes) -> str:
     if gone:
         return f"{c.ended_count} containers ended, of which {gone} have no row"
     void = [key for key in c.taken if not _stands(rows, sub, key, c)]
-    return f"tasks were started of {len(void)} asks that do not stand any more" if void else ""
+    if void:
+        return f"tasks were started of {len(void)} asks that do not stand any more"
+    moved = sum(_moves(rows, sub, epoch, job, home) for job, home in c.rehomed.items())
+    if moved < len(c.rehomed):
+        return f"{len(c.rehomed)} jobs were to get another home, and {moved} could"
+    return ""
+
+
+def _moves(rows: Federation, sub: int, epoch: int, job: int, home: int) -> bool:
+    row = rows.jobs[job]
+    own = row["home_id"] == sub and row["epoch"] <= epoch and not row["started_us"]
+    return own and rows.subs[home].state == "running"
 
 
 def _stands(rows: Federation, sub: int, key: tuple[int, int], c: Changes) -> bool:
@@ -57,6 +68,8 @@ def write(rows: Federation, sub: int, epoch: int, c: Changes) -> None:
 def _rehome(rows: Federation, own: SubCluster, c: Changes) -> None:
     for job, home in c.rehomed.items():
         rows.jobs[job] |= {"home_id": home, "epoch": 0, "state": 0, "admitted_us": 0}
+        for counters in rows.groups[job]:
+            counters[0], counters[-1] = 0, None
         rows.add_intent(home, "submit", job)
     wanted = {*c.rehomed, *c.strayed}
     for intent in list(own.intents):
@@ -125,10 +138,15 @@ def _jobs(rows: Federation, epoch: int, c: Changes) -> None:
         }  # fmt: skip
         if job.finished_us:
             if any(group.remote for group in job.groups):
-                for no in range(len(job.groups)):
-                    for sub in rows.subs:
-                        rows.asks.pop((job_id, no, sub), None)
+                _drop_asks(rows, job_id)
             rows.forget(job_id)
+
+
+def _drop_asks(rows: Federation, job: int) -> None:
+    """Who has not read what was said last is told that there is nothing any more."""
+    gone = {key: rows.asks.pop(key) for key in sorted(rows.asks) if key[0] == job}
+    for sub in sorted({key[2] for key, ask in gone.items() if ask.version > ask.acknowledged}):
+        rows.add_intent(sub, "kill", job, ended=True)
 
 
 def _asks(rows: Federation, c: Changes) -> None:

@@ -74,7 +74,7 @@ class JobRunTimes:
     def __call__(self, leases: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(l,) ``SIGNED_LEASE`` -> (run time in s, exit code), a ``RunTimes``. Of a job that is over: no time."""
         run_s, codes = np.zeros(len(leases)), np.zeros(len(leases), np.int32)
-        keyed: np.ndarray = leases["job"] * 65536 + leases["group"]  # apart: mypy takes seconds for it in a call
+        keyed: np.ndarray = leases["job"] * 65536 + leases["group"]
         keys, which = np.unique(keyed, return_inverse=True)
         for at, key in enumerate(keys.tolist()):
             group = self._groups.get((key >> 16, key & 65535))

@@ -307,7 +307,7 @@ class SimulatedStore:
     def commit(self, changes: Changes) -> None:
         """All of a round or nothing of it. Raises ``Fenced``, or ``StoreDown`` where rows are not those it knows."""
         self._fence()
-        wrong = commit.refused(self.rows, self.sub, changes)
+        wrong = commit.refused(self.rows, self.sub, self.epoch, changes)
         if wrong:
             raise StoreDown(wrong)
         commit.write(self.rows, self.sub, self.epoch, changes)

@@ -17,6 +17,7 @@ from tests import emptying
 from tests.failing import FAILED
 from tests.homes import ready_made
 from tests.stack import Stack
+from tests.stores import migrated
 
 # A run started in the background inherits "SIGINT is ignored", and so would everything that it starts.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
@@ -30,6 +31,9 @@ STORE_S = 60  # for a connection of the test itself: no promise is in it
 def django_db_setup(stores: Home, django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
     """The test database lies in the embedded Postgres, so that starts first. Who uses it at the end is named."""
     emptying.instead_of_flushing()
+    if migrated():
+        with django_db_blocker.unblock():
+            emptying.empty()
     yield
     with django_db_blocker.unblock():
         if left := emptying.sessions_of_others():
@@ -39,7 +43,10 @@ def django_db_setup(stores: Home, django_db_setup: None, django_db_blocker: Djan
 @pytest.fixture(scope="session")
 def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: None) -> None:
     """Before anything connects."""
-    connections.settings["default"]["OPTIONS"]["connect_timeout"] = STORE_S
+    settings = connections.settings["default"]
+    settings["OPTIONS"]["connect_timeout"] = STORE_S
+    if migrated():
+        settings["TEST"]["TEMPLATE"] = settings["NAME"]
 
 
 @pytest.fixture(scope="session")

@@ -11,8 +11,10 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
+from multiprocessing import forkserver
 from multiprocessing.process import BaseProcess
 from pathlib import Path
+from unittest import mock
 
 _LIBRARIES = (
     "celery", "channels_redis.pubsub", "client.hydractl", "cryptography.x509", "django.core.handlers.asgi",
@@ -33,6 +35,23 @@ def start(words: Sequence[str], env: Mapping[str, str], cwd: Path, streams: Sequ
     process = _forks.Process(target=_become, args=(list(words), dict(env), cwd, list(streams)))
     process.start()
     return process
+
+
+class Loaded:
+    """As ``start``, from a process that has loaded these modules as well, in this environment."""
+
+    def __init__(self, modules: Sequence[str], env: Mapping[str, str]) -> None:
+        self.env = dict(env)
+        self._server = forkserver.ForkServer()
+        self._server.set_forkserver_preload([*_LIBRARIES, *modules])
+
+    def start(self, words: Sequence[str], cwd: Path, **late: str) -> BaseProcess:
+        """late: what no module reads where it is imported."""
+        with (
+            mock.patch.dict(os.environ, self.env, clear=True),
+            mock.patch.object(forkserver, "connect_to_new_process", self._server.connect_to_new_process),
+        ):
+            return start(words, self.env | late, cwd)
 
 
 def run(

@@ -17,6 +17,7 @@ import pytest
 from controlplane import heap
 from controlplane.embedded import stack
 from controlplane.embedded.home import Home
+from tests import made
 
 ROOT = Path(__file__).resolve().parent.parent
 heap.relax()
@@ -32,6 +33,8 @@ def _prepare() -> Home:
     os.environ.setdefault("HYDRA_VENV", sys.prefix)
     home = Home.from_environment()
     home.create()
+    if made.shared():
+        made.copy_secrets(home)
     home.secrets(create=True)
     home.ports(create=True)
     home.prepare("test")
@@ -49,10 +52,17 @@ def bare_environment() -> dict[str, str]:
     return kept | {"HYDRA_VENV": os.environ["HYDRA_VENV"]}
 
 
+def migrated() -> bool:
+    """Whether the database of this folder is a copy of one with all tables, which tests' own can be made from."""
+    return made.shared() and HOME.uses_own_postgres(os.environ)
+
+
 @pytest.fixture(scope="session")
 def stores() -> Iterator[Home]:
     """Postgres and the two Valkeys, running for the rest of the session."""
     if HOME.uses_own_postgres(os.environ) or HOME.uses_own_redis(os.environ):
+        if migrated():
+            made.copy_database(HOME, bare_environment())
         stack.start(HOME, [], 0, detach=False, show=lambda _: None, stores=True)
     yield HOME
     stack.stop(HOME, lambda _: None)

@@ -56,6 +56,11 @@ def brought(file: Path, *, accept_losses: bool) -> tuple[dict[str, Any], str | N
     return made.spec, None
 
 
+def as_text(spec: dict[str, Any]) -> str:
+    """A job as people read it."""
+    return yaml.dump(spec, Dumper=_Readable, sort_keys=False, allow_unicode=True, width=120)
+
+
 def settings(pairs: Sequence[str]) -> dict[str, str]:
     """``NAME=VALUE`` each; values are taken as they are. ``HydraError`` for what is none, and for a name said twice."""
     found: dict[str, str] = {}
@@ -114,7 +119,7 @@ def convert(
     if output is Format.json:
         print_json(made.spec)
     else:
-        print(yaml.dump(made.spec, Dumper=_Readable, sort_keys=False, allow_unicode=True, width=120), end="")
+        print(as_text(made.spec), end="")
 
 
 def register(app: typer.Typer) -> None:

@@ -85,6 +85,10 @@ def _groups(client: Client, ctx: typer.Context) -> Iterator[tuple[str, str]]:
     return ((group.name, group.state) for group in client.job(int(job)).groups) if job else iter(())
 
 
+def _schedules(client: Client, _ctx: typer.Context) -> Iterator[tuple[str, str]]:
+    return ((schedule.name, f"{schedule.owner} {schedule.words}") for schedule in client.schedules())
+
+
 def complete_context(incomplete: str) -> list[str]:
     """Names of stored logins."""
     try:
@@ -94,4 +98,5 @@ def complete_context(incomplete: str) -> list[str]:
 
 
 complete_queue, complete_node, complete_group = completing(_queues), completing(_nodes), completing(_groups)
+complete_schedule = completing(_schedules)
 JobArgument = Annotated[int, typer.Argument(metavar="JOB", help="The job's number.", autocompletion=completing(_jobs))]

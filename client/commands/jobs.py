@@ -22,7 +22,7 @@ from client.errors import HydraError, InvalidJob, client_error, locating
 from client.follow import MAX_FOLLOWED, LogTarget, Printer, Reading, follow_tasks, tasks_of, telling
 from client.looking import Looking, WatchOption, listed, picking, sorting
 from client.progress import headline, rollout_line, uploading, watching
-from client.screen import Column, Format, OutputOption, duration, print_json, say, show, show_one, told
+from client.screen import Column, Format, OutputOption, duration, plain, print_json, say, show, show_one, told
 from contract import yamltext
 from contract.jobs import Container, Event, Group, Job, JobDetail, JobPlace, Task
 from contract.jobspec import JobSpec
@@ -284,7 +284,8 @@ def job(ctx: typer.Context, job: JobArgument, output: OutputOption = Format.tabl
         ("priority", answer.priority), ("tags", answer.tags), ("home", answer.home),
         ("submitted", answer.submitted_at), ("started", answer.started_at), ("finished", answer.finished_at),
         ("took", duration(answer.started_at, answer.finished_at)),
-        ("revision", rollout_line(answer)), ("page", answer.tracking and server + answer.tracking),
+        ("revision", rollout_line(answer)), ("schedule", _schedule(answer)),
+        ("page", answer.tracking and server + answer.tracking),
     ]  # fmt: skip
     show_one(answer, pairs, output)
     columns: list[Column[Group]] = [
@@ -296,6 +297,11 @@ def job(ctx: typer.Context, job: JobArgument, output: OutputOption = Format.tabl
     ]  # fmt: skip
     print()
     show(answer.groups, columns, output, nothing="It has no groups.")
+
+
+def _schedule(answer: JobDetail) -> str:
+    """What started it, and for which time."""
+    return f"{answer.schedule.id} {answer.schedule.name}, for {plain(answer.schedule.at)}" if answer.schedule else ""
 
 
 def tasks(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import UTC, timedelta
+from functools import partial
 from itertools import islice, takewhile
 from pathlib import Path
 from typing import Annotated
@@ -13,9 +14,11 @@ import typer
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from client import replay as trace
+from client import traces
 from client.api import Client
 from client.commands.common import connected
-from client.errors import HydraError
+from client.commands.nodes import moment
+from client.errors import HydraError, client_error
 from client.screen import Format, OutputOption, console, print_json, say
 
 
@@ -25,6 +28,10 @@ def replay(
         Path, typer.Argument(metavar="TRACE", help="A history of jobs, as docs/operators.md describes it.")
     ],
     *,
+    workload: Annotated[
+        str, typer.Option(metavar="KIND", help="What TRACE is instead: swf, sls, openb or philly, read in a checkout.")
+    ] = traces.HISTORY,
+    option: Annotated[list[str] | None, typer.Option(metavar="K=V", help="Of KIND's reader; several times.")] = None,
     speed: Annotated[float, typer.Option(min=0.001, help="So many times faster than it was.")] = 1.0,
     queue: Annotated[str, typer.Option(help="For all jobs, instead of their own.")] = "",
     scale: Annotated[float, typer.Option(min=0.0001, help="Of the memory and cores that tasks ask for.")] = 1.0,
@@ -35,7 +42,8 @@ def replay(
     output: OutputOption = Format.table,
 ) -> None:
     """Submit the jobs of a trace in its order and at its pace; each task sleeps as long as it ran."""
-    count, last_s = _length(file, limit, until)
+    chosen = partial(_chosen, workload, file, option or [], limit, until)
+    count, last_s = _length(chosen())
     o = trace.Options(speed, queue, scale, f"replay-{uuid.uuid4().hex[:8]}")
     say(f"{count:,} jobs over {timedelta(seconds=round(last_s / speed))}; they carry the tag {o.tag}")
     outcome = trace.ReplayOutcome()
@@ -43,9 +51,8 @@ def replay(
         try:
             with _bar(count) as progress:
                 bar = progress.add_task("submitted", total=count)
-                jobs = _chosen(file, limit, until)
                 trace.play(
-                    jobs, o, client.submit_many, outcome, lambda: progress.update(bar, completed=len(outcome.jobs))
+                    chosen(), o, client.submit_many, outcome, lambda: progress.update(bar, completed=len(outcome.jobs))
                 )
             say(f"{len(outcome.jobs):,} jobs submitted, at most {outcome.late_s:.1f} s later than in the trace")
             states = _attend(client, outcome.jobs) if wait else {}
@@ -72,15 +79,17 @@ def _leave(client: Client, jobs: list[int], tag: str, kill: bool) -> None:
                 raise
 
 
-def _chosen(file: Path, limit: int | None, until: float | None) -> Iterator[trace.Recorded]:
-    jobs = islice(trace.read(file), limit)
+def _chosen(
+    kind: str, file: Path, options: list[str], limit: int | None, until: float | None
+) -> Iterator[trace.Recorded]:
+    jobs = islice(traces.read(kind, file, options), limit)
     return jobs if until is None else takewhile(lambda r: r.at_s < until, jobs)
 
 
-def _length(file: Path, limit: int | None, until: float | None) -> tuple[int, float]:
+def _length(jobs: Iterator[trace.Recorded]) -> tuple[int, float]:
     """How many jobs, and the last one's second. Reads all of it first, so that a bad line is told before anything."""
     count, last = 0, 0.0
-    for r in _chosen(file, limit, until):
+    for r in jobs:
         trace.job_spec(r, trace.Options())
         count, last = count + 1, r.at_s
     return count, last
@@ -101,5 +110,23 @@ def _attend(client: Client, jobs: list[int]) -> dict[str, int]:
     return states
 
 
+def history(
+    ctx: typer.Context,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Written there, gzipped: name it .jsonl.gz.")],
+    *,
+    begin: Annotated[str, typer.Option("--from", help="The window's begin: -4h or YYYY-MM-DDTHH:MM, UTC.")] = "-1h",
+    end: Annotated[str | None, typer.Option("--to", help="Its end, the same; now, if left out.")] = None,
+) -> None:
+    """Write the jobs of a window of the recorded history into a file, to be replayed or simulated. For operators."""
+    if file.suffix != ".gz":
+        raise client_error("it is gzipped", field_name="FILE", remedy=f"Name it {file}.gz.")
+    since = moment(begin, "from", zone=UTC)
+    until = None if end is None else moment(end, "to", zone=UTC)
+    with connected(ctx) as client:
+        client.recorded_history(since, until, file)
+    say(f"{sum(1 for _ in trace.read(file)):,} jobs in {file}")
+
+
 def register(app: typer.Typer) -> None:
     app.command(rich_help_panel="Cluster")(replay)
+    app.command(rich_help_panel="Cluster")(history)

@@ -45,7 +45,7 @@ def propose(
 
 def as_payload(new: overrides.NewOverride) -> Json:
     """An override as a proposal keeps it."""
-    found = asdict(new)
+    found: Json = asdict(new)
     for name in ("starts_at", "ends_at"):
         found[name] = found[name].isoformat() if found[name] else None
     return found

@@ -1,10 +1,9 @@
 """What a queue's field says to all below it, read from a stored document."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 from contract.policy.parts import BackfillName
-from scheduler.registry import BACKFILL
 
 T = TypeVar("T")
 
@@ -32,5 +31,8 @@ def nearest_own(own: Mapping[str, T], usual: T) -> Callable[[str], T]:
 
 def backfill_rules(queues: Mapping[str, Any] | None, usual: BackfillName) -> Callable[[str], BackfillName]:
     """By which rule the asks of a queue's leaves backfill."""
-    said = ((path, queue.get("backfill")) for path, queue in stored_queues(queues))
-    return nearest_own({path: rule for path, rule in said if rule in BACKFILL}, usual)  # null, or of another release
+    known: dict[Any, BackfillName] = {
+        rule: rule for rule in get_args(BackfillName)
+    }  # stored: also null, or of another release
+    said = ((path, known.get(queue.get("backfill"))) for path, queue in stored_queues(queues))
+    return nearest_own({path: rule for path, rule in said if rule is not None}, usual)

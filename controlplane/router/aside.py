@@ -11,9 +11,9 @@ import pickle
 import signal
 import socket
 import struct
-import sys
 import threading
 import time
+import traceback
 from collections.abc import Callable, MutableMapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -187,7 +187,7 @@ def _serve(line: socket.socket, work: Work) -> NoReturn:
                 answer = work(scope, body)
             _send(line, pickle.dumps(answer._replace(cost=time.process_time() - began)))
     except BaseException:
-        sys.excepthook(*sys.exc_info())
+        traceback.print_exc()
     os._exit(1)
 
 

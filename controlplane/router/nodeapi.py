@@ -43,7 +43,7 @@ class NodeView(View):
     authentication_classes = [NodeAuthentication]
     permission_classes = [IsNode]
     throttle_classes: list[Any] = []
-    schema = None
+    schema: Any = None
     body_max = NODE_JSON_MAX
 
 
@@ -56,7 +56,7 @@ class RegisterNode(View):
     authentication_classes: list[Any] = []
     permission_classes = [AllowAny]
     throttle_classes = [Join]
-    schema = None
+    schema: Any = None
     body_max = SMALL
 
     def post(self, request: Request) -> Response:

@@ -96,14 +96,26 @@ def _window(asked: SimulationRequest, now: dt.datetime) -> tuple[dt.datetime, dt
         raise _wrong("window", "stands beside from or to", "give one of them")
     if asked.first is None or asked.last is None:
         raise _wrong("to" if asked.last is None else "from", "is missing", "give both from and to, or a window")
-    kept = now - dt.timedelta(days=settings.HYDRA["history_days"])
-    if asked.last > now:
+    return _checked(asked.first, asked.last, now)
+
+
+def kept(first: dt.datetime | None, last: dt.datetime | None) -> tuple[dt.datetime, dt.datetime]:
+    """A window of which there is history; up to now where no end is told. ``Invalid`` says what is wrong with it."""
+    now = database_now()
+    if first is None:
+        raise _wrong("from", "is missing", "say when the window begins")
+    return _checked(first, last or now, now)
+
+
+def _checked(first: dt.datetime, last: dt.datetime, now: dt.datetime) -> tuple[dt.datetime, dt.datetime]:
+    since = now - dt.timedelta(days=settings.HYDRA["history_days"])
+    if last > now:
         raise _wrong("to", "lies in the future", "give a time that has passed")
-    if not LEAST <= asked.last - asked.first <= MOST:
+    if not LEAST <= last - first <= MOST:
         raise _wrong("from", "does not lie a minute to 31 days before to", "choose another window")
-    if asked.first < kept:
-        raise _wrong("from", f"lies before {kept:%Y-%m-%dT%H:%M:%SZ}, from when on history is kept", "begin later")
-    return asked.first, asked.last
+    if first < since:
+        raise _wrong("from", f"lies before {since:%Y-%m-%dT%H:%M:%SZ}, from when on history is kept", "begin later")
+    return first, last
 
 
 def _wrong(field: str, message: str, remedy: str) -> Invalid:

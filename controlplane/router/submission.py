@@ -75,12 +75,12 @@ def submit_many(user: User, actor: Actor, data: list[Any], once: Once | None) ->
     return jobs.submit(actor, ready.new, lambda ids, _: {"ids": ids, "warnings": warned}, once)
 
 
-def checked(user: User, data: Any) -> tuple[JobSpec, list[FieldError], Json]:
+def checked(user: User, data: Any, *, files: bool = False) -> tuple[JobSpec, list[FieldError], Json]:
     """The job as a submit would take it, what it would be warned of, and what would become of it now.
 
-    ``Invalid`` as a submit would say. Nothing is stored; files may be missing.
+    ``Invalid`` as a submit would say. Nothing is stored. files: whether those that it names must be there.
     """
-    (spec,) = _sound(user, [data], "", files=False)
+    (spec,) = _sound(user, [data], "", files=files)
     new = _new_job(spec, 0, "", "")
     _check_sizes([new], "")
     intake.check({}, {new.queue: Live(1, new.tasks, new.size)}, cluster.view().queues, "groups")

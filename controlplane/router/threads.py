@@ -57,7 +57,7 @@ class Threads:
         """
         context, took = contextvars.copy_context(), list[float]()
         self.pending += 1
-        future = asyncio.get_running_loop().run_in_executor(self._pool, context.run, _clean, took, call, *args)
+        future = asyncio.get_running_loop().run_in_executor(self._pool, context.run, lambda: _clean(took, call, *args))
         future.add_done_callback(functools.partial(self._done, took, pay))
         return future
 

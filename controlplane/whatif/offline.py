@@ -48,7 +48,7 @@ def main(options: Json) -> None:
         raise Wrong(f"--workload: is missing; use one of: {', '.join(sorted(READERS))}")
     if not 1 <= options["seeds"] <= 100:
         raise Wrong(f"--seeds: {options['seeds']} does not fit; give 1 to 100")
-    given = _reader_options(options)
+    given = reader_options(options["option"])
     case = _case(options, given)
     try:
         runs = sides.run(case, case.seeds(options["seeds"]), _Bar().look, sides.cores())
@@ -72,9 +72,10 @@ def _write(option: str, path: Path, text: str) -> None:
         raise Wrong(f"{option}: {path} cannot be written ({error.strerror}); name another place") from None
 
 
-def _reader_options(options: Json) -> Json:
+def reader_options(texts: list[str]) -> Json:
+    """NAME=VALUE each, for a workload's reader; ``Wrong`` where one is not."""
     given: Json = {}
-    for text in options["option"]:
+    for text in texts:
         name, equals, value = text.partition("=")
         if not equals:
             raise Wrong(f"--option: {text!r} has no value; write NAME=VALUE")
@@ -82,7 +83,8 @@ def _reader_options(options: Json) -> Json:
     return given
 
 
-def _jobs(options: Json, given: Json) -> list[Submission]:
+def jobs_of(options: Json, given: Json) -> list[Submission]:
+    """All of a workload's jobs, by its name and path; ``Wrong`` says what cannot be read."""
     try:
         source = open_workload(options["workload"], options["path"], **given)
         found = []
@@ -142,8 +144,8 @@ def _draws(options: Json, given: Json) -> Callable[[int], list[Submission]]:
     """The jobs of each seed: a generator has its own, from the one that is asked for on; a file is resampled."""
     if options["workload"] == "synthetic":
         first = given.get("seed", 0)
-        return lambda seed: _jobs(options, given | {"seed": first + seed} if seed else given)
-    recorded = _jobs(options, given)
+        return lambda seed: jobs_of(options, given | {"seed": first + seed} if seed else given)
+    recorded = jobs_of(options, given)
     return lambda seed: resampled(recorded, recorded[-1].at_s, seed)
 
 

@@ -48,10 +48,10 @@ class Kernel(Generic[P, T]):
                 function.__code__, function.__globals__ | names, function.__name__, function.__defaults__
             )
             copy.__module__, copy.__qualname__ = function.__module__, f"{function.__qualname__}-{self.digest()}"
-            self.dispatcher = njit(**self._wrapping() | self.options)(copy)
+            self.dispatcher = njit(**(self._wrapping() | self.options))(copy)
         return self.dispatcher
 
-    def _wrapping(self) -> dict[str, bool]:
+    def _wrapping(self) -> dict[str, Any]:
         """What can call it, besides kernels: only Python, and only what is to. Each way takes the compiler time."""
         return {"cache": True, "nogil": True, "no_cfunc_wrapper": True, "no_cpython_wrapper": self.kernels_only}
 
@@ -67,7 +67,7 @@ class Kernel(Generic[P, T]):
         for name, value in self._globals():
             if isinstance(value, Kernel):
                 said.append(f"{name}={value.digest()}")
-            elif isinstance(value, int | float | str | tuple | np.generic):
+            elif isinstance(value, (int, float, str, tuple, np.generic)):
                 said.append(f"{name}={value!r}")
         return sha256("\n".join(said).encode()).hexdigest()[:16]
 

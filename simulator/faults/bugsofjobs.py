@@ -122,6 +122,12 @@ def _(real: Real) -> Real:
     return recall
 
 
+@plant("ended-and-kept", guests, "end")
+def _(real: Real) -> Real:
+    """Who is told that a job has ended with asks it has not read keeps in mind what waited."""
+    return nothing
+
+
 @plant("given-back-and-kept", guests, "_apply_ask")
 def _(real: Real) -> Real:
     """A sub-cluster gives back what it was asked for, and starts it."""

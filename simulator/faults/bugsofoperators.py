@@ -2,12 +2,15 @@
 
 from typing import Any
 
+from controlplane.rm.changes import Changes
 from controlplane.rm.memory import view
 from controlplane.rm.memory.memory import Memory
 from controlplane.rm.memory.nodes import NodeTable
-from controlplane.rm.steps import intake, moving
+from controlplane.rm.steps import intake, moving, rehoming
+from simulator import commit
 from simulator.faults.planting import Real, nothing, plant
 from simulator.faults.world import World
+from simulator.rows import Federation, SubCluster
 from wire.states import NodeState
 
 
@@ -54,6 +57,25 @@ def _(real: Real) -> Real:
 def _(real: Real) -> Real:
     """An admitted job moves into a queue that runs as many as it may."""
     return lambda *args: ""
+
+
+@plant("moved-though-begun", rehoming, "_movable")
+def _(real: Real) -> Real:
+    """A job that its home could never hold gets another one whatever of it has begun or was handed over."""
+    return lambda c, job: job.id not in c.jobs and job.application is None
+
+
+@plant("moved-half", commit, "_rehome")
+def _(real: Real) -> Real:
+    """A job that gets another home stays admitted, though its new home has not admitted it."""
+
+    def rehome(rows: Federation, own: SubCluster, c: Changes) -> None:
+        before = {job: rows.jobs[job]["state"] for job in c.rehomed}
+        real(rows, own, c)
+        for job, state in before.items():
+            rows.jobs[job]["state"] = state
+
+    return rehome
 
 
 @plant("avoids-all-that-holds", view, "_hold")

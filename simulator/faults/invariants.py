@@ -6,7 +6,7 @@ from scheduler.lifecycle.guest import HandedTasks
 from scheduler.lifecycle.transitions import GROUP, JOB
 from simulator.faults.oracle import Oracle, Task, require
 from simulator.faults.setting import LIMITED, MOST_JOBS
-from simulator.rows import Federation
+from simulator.rows import Federation, Json
 from wire.resources import CORES, GPUS, MEMORY
 from wire.states import TERMINAL, GroupState, JobState, NodeState, TaskState
 
@@ -30,7 +30,7 @@ class RowsCheck:
 
     def __init__(self, rows: Federation, oracle: Oracle):
         self.rows, self.oracle = rows, oracle
-        self._jobs: dict[int, tuple[int, int]] = {}
+        self._jobs: dict[int, tuple[int, int, int]] = {}  # home, state and epoch
         self._groups: dict[tuple[int, int], int] = {}
 
     def __call__(self) -> None:
@@ -83,11 +83,11 @@ class RowsCheck:
         require(len(rows.jobs) == rows.submitted, "an acknowledged job is never lost", rows.submitted)
         for job, row in rows.jobs.items():
             state, epoch = row["state"], row["epoch"]
-            before, before_epoch = self._jobs.get(job, (0, 0))
+            before, before_epoch = self._before(job, row)
             if state != before:
                 require(state in _JOBS[before], "transitions are legal", "job", job, before, state)
             require(epoch >= before_epoch, "epochs of rows never fall", job, before_epoch, epoch)
-            self._jobs[job] = state, epoch
+            self._jobs[job] = row["home_id"], state, epoch
             if not state and not epoch:
                 recorded = any(i.kind == "submit" and i.job_id == job for i in rows.subs[row["home_id"]].intents)
                 require(recorded, "an acknowledged job is never lost", job)
@@ -99,6 +99,22 @@ class RowsCheck:
                 if counters[0] != was:
                     require(counters[0] in _GROUPS[was], "transitions are legal", "group", job, no, was, counters[0])
                 self._groups[job, no] = counters[0]
+
+    def _before(self, job: int, row: Json) -> tuple[int, int]:
+        """The job's state and epoch at the last look. With a new home it begins anew: other leaders count epochs there.
+
+        Nobody but its home gives it one, and between that and this look nobody else has written.
+        """
+        home, state, epoch = self._jobs.get(job, (row["home_id"], 0, 0))
+        moved_to = self.oracle.moved.pop(job, home)
+        require(row["home_id"] == moved_to, "a job's home alone gives it another", job, home, row["home_id"], moved_to)
+        if moved_to == home:
+            return state, epoch
+        groups = self.rows.groups[job]
+        fresh = not any((row["state"], row["epoch"], row["admitted_us"], row["started_us"], *map(any, groups)))
+        require(fresh, "a job that moves is as it was submitted", job, row["state"], row["epoch"], groups)
+        self._groups |= {(job, no): 0 for no in range(len(groups))}
+        return 0, 0
 
     def _job_over(self, job: int) -> None:
         rows, row = self.rows, self.rows.jobs[job]

@@ -6,7 +6,7 @@ import numpy as np
 
 from controlplane.rm.driver.readahead import made_ahead
 from controlplane.rm.driver.rebuild import rebuild
-from controlplane.rm.memory.jobs import GroupEntry, JobEntry
+from controlplane.rm.memory.jobs import GroupEntry, JobEntry, guest_run
 from controlplane.rm.memory.memory import Memory
 from simulator.faults.oracle import require
 from simulator.store import SimulatedStore
@@ -25,6 +25,7 @@ def check(m: Memory, store: SimulatedStore, reports_due: bool) -> None:
     nodes = _nodes(m, unread), _nodes(rebuilt, unread)
     for name, kept, found in (("nodes", *nodes), ("containers", _containers(m), _containers(rebuilt))):
         require(kept == found, "the memory is what the rows say", name, _first(kept, found))
+    _check_guests(m, store)
     if reports_due:
         return
     for job in m.jobs.values():
@@ -36,6 +37,15 @@ def check(m: Memory, store: SimulatedStore, reports_due: bool) -> None:
             require(kept_job == found_job, "the memory is what the rows say", job.id, kept_job, found_job)
             lost = _stopping(rebuilt, there) - _stopping(m, job)
             require(not lost, "what is to stop is told to", job.id, lost)
+
+
+def _check_guests(m: Memory, store: SimulatedStore) -> None:
+    """What waits here of a job at home elsewhere stands in an ask, or it is about to be told that it does not."""
+    told = {intent.job_id for intent in store.own.intents if intent.kind == "kill"}
+    for job in (m.jobs[number] for number in m.guests if number not in told):
+        for group in job.groups:
+            stands = not guest_run(group).wanted or (job.id, group.run.no, store.sub) in store.rows.asks
+            require(stands, "nothing waits that nobody wants", store.sub, job.id, group.run.no)
 
 
 def _stopping(m: Memory, job: JobEntry) -> set[int]:

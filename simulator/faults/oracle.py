@@ -67,7 +67,8 @@ class ContainerRecord:
 
 class Oracle:
     """attempts: containers of each task in order of their commit. begun: groups of which something was allocated.
-    ended: terminal things, and how they ended. killed: jobs that were seen being stopped. writer: (sub-cluster, epoch)
+    ended: terminal things, and how they ended. killed: jobs that were seen being stopped. moved: jobs whose home has
+    given them another one since the rows were looked at last -> that one. writer: (sub-cluster, epoch)
     -> number of the leader that wrote with it. documents: by number, what they name. named: containers that documents
     name which their nodes have applied. calm: the faults are over."""
 
@@ -78,6 +79,7 @@ class Oracle:
         self.begun: set[tuple[int, int]] = set()
         self.ended: dict[tuple[str, Any], Any] = {}
         self.killed: set[int] = set()
+        self.moved: dict[int, int] = {}
         self.writer: dict[tuple[int, int], int] = {}
         self.last_epoch: defaultdict[int, int] = defaultdict(int)
         self.documents: dict[tuple[int, int, int, int], bytes] = {}
@@ -119,6 +121,18 @@ class Oracle:
             for row in block:
                 self._allocated(sub, row)
         self._check_gangs(c)
+        strange = [job for job, _ in c.groups if self.rows.jobs[job]["home_id"] != sub and job not in c.rehomed]
+        require(not strange, "a job's groups are written by its home", sub, strange)
+        for job, home in c.rehomed.items():
+            self._moved(job, home)
+
+    def _moved(self, job: int, home: int) -> None:
+        """A job has another home, where it begins as if it had just been submitted."""
+        begun = [cid for (owner, _, _), cids in self.attempts.items() if owner == job for cid in cids]
+        handed = [key for key in self.rows.asks if key[0] == job]
+        fresh = not (begun or handed or job in self.killed)
+        require(fresh, "only a job of which nothing has begun moves", job, begun, handed)
+        self.moved[job] = home
 
     def _allocated(self, sub: int, row: Any) -> None:
         cid, task = int(row["id"]), (int(row["job"]), int(row["group"]), int(row["task"]))

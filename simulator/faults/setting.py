@@ -17,9 +17,11 @@ MAX_DISCONNECT_S = 4.0
 LIMITED = "limited"  # the queue of which at most ``MOST_JOBS`` run at a time
 QUEUES = ("default", "other", LIMITED)
 MOST_JOBS = 2
+LABEL = "sub"  # of nodes: the name of their sub-cluster
 SERVICES = 0.12  # of jobs, in most lives
 MANY_SERVICES = 0.6  # where their tasks are scaled and restarted
 _QUEUES = (("default", "default", "default", "other", LIMITED), ("default",), (LIMITED, LIMITED, "default"))
+_PROXIES = ("locality", "locality", "broadcast", "weighted", "home")
 _RUN_S = np.ones(1)
 
 
@@ -28,7 +30,8 @@ class LifeSetting:
     """machines: of each sub-cluster. queues: into which jobs go, some more often. gangs: whether there are any.
 
     calm_share: of what nodes and the network do goes well. rates: how much likelier
-    than usual each kind of step is; 0: never. services: so many of the jobs are, 0 to 1.
+    than usual each kind of step is; 0: never. services: so many of the jobs are, 0 to 1. strays: so many of
+    the jobs come to a home that can never hold them, 0 to 1.
     """
 
     machines: list[list[Machine]]
@@ -39,6 +42,7 @@ class LifeSetting:
     gangs: bool
     rates: dict[str, float] = field(default_factory=dict)
     services: float = SERVICES
+    strays: float = 0.0
 
 
 def draw(rng: random.Random, faults: list[str]) -> LifeSetting:
@@ -48,17 +52,19 @@ def draw(rng: random.Random, faults: list[str]) -> LifeSetting:
     rates = {name: rng.choice((0.0, 0.0, 0.5, 1.0, 3.0)) for name in faults}
     gangs, steps = rng.random() < 0.7, rng.randrange(60, 140)
     calm_share, queues = rng.choice((0.5, 0.8, 0.95)), rng.choice(_QUEUES)
-    return LifeSetting(machines, policy(rng), steps, calm_share, queues, gangs, rates)
+    strays = rng.choice((0.0, 0.1, 0.4)) if subs > 1 else 0.0
+    return LifeSetting(machines, policy(rng), steps, calm_share, queues, gangs, rates, strays=strays)
 
 
 def _machine(rng: random.Random, sub: int, no: int) -> Machine:
     cores = rng.choice((2, 4))
-    return Machine(f"s{sub}n{no}", 1024 * cores, 1000 * cores, gpus=rng.choice((0, 0, 2)), rack=f"r{no % 2}")
+    gpus, labels = rng.choice((0, 0, 2)), {LABEL: f"s{sub}"}
+    return Machine(f"s{sub}n{no}", 1024 * cores, 1000 * cores, gpus=gpus, rack=f"r{no % 2}", labels=labels)
 
 
-def policy(rng: random.Random) -> Json:
-    """A policy document."""
-    proxy: Json = {"policy": rng.choice(("locality", "locality", "broadcast", "weighted", "home")), "parameters": {}}
+def policy(rng: random.Random, proxied: str = "") -> Json:
+    """A policy document. proxied: where tasks go, by name; any, if left out."""
+    proxy: Json = {"policy": proxied or rng.choice(_PROXIES), "parameters": {}}
     if SPLITTING[proxy["policy"]].leaves_home:
         proxy["parameters"] = {"relax_after_s": rng.choice((0.5, 2.0)), "interval_s": 0.1}
     taking = {"policy": "owed", "parameters": {"grace_s": 1.0, "per_round": 1.0, "interval_s": 0.5}}
@@ -90,8 +96,8 @@ class Job:
     fails: dict[tuple[int, int], int]
 
 
-def job(rng: random.Random, clock: VirtualClock, number: int, room: list[Machine], s: LifeSetting) -> Job:
-    """One that a sub-cluster of these machines can run when it is empty."""
+def job(rng: random.Random, clock: VirtualClock, number: int, room: list[Machine], s: LifeSetting, stray: bool) -> Job:
+    """One that a sub-cluster of these machines can run when it is empty. stray: and no other can."""
     gpus = any(machine.gpus for machine in room)
     service = rng.random() < s.services
     cores = min(m.vcores_milli for m in room) // 1000
@@ -110,6 +116,8 @@ def job(rng: random.Random, clock: VirtualClock, number: int, room: list[Machine
         row["spec"]["groups"][0]["outputs"] = [{"name": "out", "path": "out", "optional": False}]
     for group in row["spec"]["groups"]:
         group["grace_s"] = 1
+        if stray:
+            group["node_labels"] = f"{LABEL} == {room[0].labels[LABEL]}"
     return Job(row, fails)
 
 

@@ -114,13 +114,15 @@ class Steps:
 
     def submit(self) -> None:
         w, home = self.w, self._sub()
-        room = w.setting.machines[home - 1]
-        job = setting.job(self.rng, w.clock, w.rows.submitted + 1, room, w.setting)
+        stray = self.rng.random() < w.setting.strays
+        of = self.rng.choice([sub for sub in w.redis if sub != home]) if stray else home
+        room = w.setting.machines[of - 1]
+        job = setting.job(self.rng, w.clock, w.rows.submitted + 1, room, w.setting, stray)
         number = w.rows.submit(home, job.row)
         w.fails |= {(number, no, task): times for (no, task), times in job.fails.items()}
         w.redis[home].dirty["@"] = None
         shape = [(g.count, g.resources[CORES], g.gang, g.after) for g in w.oracle.groups(number)]
-        w.log(f"  job {number} at {home}: {job.row['kind']} {job.row['queue']} {shape}")
+        w.log(f"  job {number} at {home} for {of}: {job.row['kind']} {job.row['queue']} {shape}")
 
     # What people do
 
@@ -261,9 +263,14 @@ class Steps:
         if leader is None or (not unread and self.rng.random() < 0.7):
             return
 
+        waiting = sorted({key[0] for key, ask in w.rows.asks.items() if key[2] == sub and ask.taken < ask.target})
+        stopped = self.rng.choice(waiting) if waiting and self.rng.random() < 0.5 else 0
+
         def meanwhile() -> None:
             w.log(f"  leader {leader.number} of {sub} stands still before its commit")
             w.leases[sub].release()
+            if stopped:
+                self._kill(stopped)
             for _ in range(self.rng.randrange(1, 6)):
                 w.advance(0.9)
                 for other in w.redis:
@@ -415,6 +422,8 @@ class Steps:
             zombie.loop.memory.placeable = True
             w.turn(zombie)
         w.zombies.clear()
+        if w.setting.strays:  # where a policy keeps tasks at home, some of what came back may never start
+            w.rows.publish(setting.policy(self.rng, "locality"))
         for job in w.live_jobs():
             if self._serves(job):
                 self._kill(job)

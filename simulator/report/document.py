@@ -94,6 +94,6 @@ def _plain(value: Any) -> Any:
         return {key: _plain(each) for key, each in value.items()}
     if isinstance(value, np.ndarray | np.generic):
         return _plain(value.tolist())
-    if isinstance(value, list | tuple):
+    if isinstance(value, (list, tuple)):
         return [_plain(each) for each in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -61,16 +61,28 @@ DEFAULTS = {f.name: f.default for f in (*fields(Submission), *fields(SubmittedGr
 
 def dump(submissions: Iterable[Submission], path: str | Path) -> int:
     """Write a history and return how many jobs it has; the file appears when it is complete."""
-    written = 0
     with _replaced(Path(path)) as file:
-        file.write(_line({"format": FORMAT, "version": VERSION}))
-        for job in in_order(submissions):
-            try:
-                file.write(_line(_job_values(job)))
-            except ValueError as error:
-                raise ValueError(f"job {job.number} cannot be written: {error}; give finite numbers") from None
-            written += 1
+        return write(submissions, file)
+
+
+def write(submissions: Iterable[Submission], file: BinaryIO) -> int:
+    """Write a history into an open file, and return how many jobs it has."""
+    written = 0
+    file.write(_line({"format": FORMAT, "version": VERSION}))
+    for job in in_order(submissions):
+        try:
+            file.write(_line(values(job)))
+        except ValueError as error:
+            raise ValueError(f"job {job.number} cannot be written: {error}; give finite numbers") from None
+        written += 1
     return written
+
+
+def values(job: Submission) -> dict[str, Any]:
+    """A job as its line says it."""
+    found = {name: getattr(job, name) for name in JOB_FIELDS}
+    found["groups"] = [_group_values(group) for group in job.groups]
+    return _without_defaults(found)
 
 
 def load(path: str | Path) -> Iterator[Submission]:
@@ -110,9 +122,8 @@ def _replaced(path: Path) -> Iterator[BinaryIO]:
     try:
         with part.open("wb") as raw:
             if path.suffix == ".gz":
-                # Without name and time, so that the same jobs are the same bytes.
-                with gzip.GzipFile("", "wb", 6, raw, 0) as packed:
-                    yield cast(BinaryIO, packed)
+                with packed(raw) as inner:
+                    yield inner
             else:
                 yield raw
         part.replace(path)
@@ -120,24 +131,25 @@ def _replaced(path: Path) -> Iterator[BinaryIO]:
         part.unlink(missing_ok=True)
 
 
+@contextmanager
+def packed(raw: BinaryIO) -> Iterator[BinaryIO]:
+    """What is written there is gzipped; without name and time, so that the same jobs are the same bytes."""
+    with gzip.GzipFile("", "wb", 6, raw, 0) as file:
+        yield cast(BinaryIO, file)
+
+
 def _line(values: dict[str, Any]) -> bytes:
     return json.dumps(values, allow_nan=False, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
 
 
-def _job_values(job: Submission) -> dict[str, Any]:
-    values = {name: getattr(job, name) for name in JOB_FIELDS}
-    values["groups"] = [_group_values(group) for group in job.groups]
-    return _without_defaults(values)
-
-
 def _group_values(group: SubmittedGroup) -> dict[str, Any]:
-    values = {name: getattr(group, name) for name in GROUP_FIELDS}
-    return _without_defaults(values | {"run_s": group.run_s.tolist()})
+    found = {name: getattr(group, name) for name in GROUP_FIELDS}
+    return _without_defaults(found | {"run_s": group.run_s.tolist()})
 
 
-def _without_defaults(values: dict[str, Any]) -> dict[str, Any]:
+def _without_defaults(found: dict[str, Any]) -> dict[str, Any]:
     """Without what has its default. Numbers of NumPy become plain ones, as JSON knows no others."""
-    plain = {name: value.item() if isinstance(value, np.generic) else value for name, value in values.items()}
+    plain = {name: value.item() if isinstance(value, np.generic) else value for name, value in found.items()}
     return {name: value for name, value in plain.items() if name not in DEFAULTS or value != DEFAULTS[name]}
 
 

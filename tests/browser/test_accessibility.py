@@ -13,6 +13,7 @@ BELOW = {
     "/fleet": ("/fleet/compare",),
     "/admin": ("/admin/accounts", "/admin/joining"),
     "/policy": ("/policy/simulations",),
+    "/schedules": ("/schedules/new",),
 }  # views of a page with addresses of their own
 COMMANDS_LEAST = {"operator": 15, "tenant": 8, "viewer": 12}
 PASSWORD = "a-long-enough-password"  # of the viewer, whom no stack begins with

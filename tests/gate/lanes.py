@@ -74,7 +74,7 @@ def pytest(record: Path, words: Sequence[str], environ: dict[str, str], log: IO[
 
     The seconds count what it started as well, as far as that was waited for.
     """
-    command = [sys.executable, "-m", "pytest", "-p", "tests.gate.record", *words]
+    command = [sys.executable, "-m", "pytest", "-p", "tests.gate.record", "-p", "tests.gate.turns", *words]
     environ = environ | {"HYDRA_TEST_OUTCOMES": str(record), "HYDRA_TEST_RECORD": str(record.parent)}
     started = subprocess.Popen(
         command, cwd=REPO, env=environ, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,

@@ -242,7 +242,14 @@ UPDATE statestore_ask a SET target = greatest(a.taken, least(a.wish, a.target)),
    AND NOT EXISTS (SELECT FROM statestore_lease l WHERE l.sub_cluster_id = v.sub AND l.expires_at > clock_timestamp())
 RETURNING a.job_id, a.group_no, a.sub_cluster_id, a.target
 """
-DROP_ASKS = "DELETE FROM statestore_ask WHERE job_id = ANY(%s)"
+# With their job's end. Who has not read what was said last may remember more than there is (``WITHDRAW``), and is told.
+DROP_ASKS = """
+WITH gone AS (
+    DELETE FROM statestore_ask WHERE job_id = ANY(%s) RETURNING job_id, sub_cluster_id, version > acknowledged AS unread
+)
+INSERT INTO statestore_intent (sub_cluster_id, kind, job_id, payload, created_at)
+SELECT DISTINCT sub_cluster_id, 'kill', job_id, '{"ended": true}'::jsonb, clock_timestamp() FROM gone WHERE unread
+"""
 # The home may be another one by now than when the job was handed over.
 ADD_REPORTS = """
 INSERT INTO statestore_report (home_id, job_id, sub_cluster_id, group_no, target, events, told)
@@ -283,6 +290,8 @@ WITH home AS MATERIALIZED (
       FROM unnest(%(jobs)s::bigint[], %(homes)s::smallint[]) AS v(id, home) JOIN home ON home.id = v.home
      WHERE j.id = v.id AND j.home_id = %(own)s AND j.epoch <= %(epoch)s AND j.started_at IS NULL
  RETURNING j.id, j.home_id
+), waiting AS (
+    UPDATE statestore_taskgroup g SET state = 0, reason = NULL FROM moved m WHERE g.job_id = m.id
 )
 INSERT INTO statestore_intent (sub_cluster_id, kind, job_id, payload, created_at)
 SELECT home_id, 'submit', id, '{}'::jsonb, clock_timestamp() FROM moved ORDER BY id

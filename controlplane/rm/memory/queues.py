@@ -140,10 +140,10 @@ class QueueTree:
         if known is None or known[0] != key:
             limits = self._limits_of(partition)
             if (before + after).any():
-                sides = resolve_part(self.hierarchy, limits, capacity, before, before + capacity + after)
+                least, most = resolve_part(self.hierarchy, limits, capacity, before, before + capacity + after)
             else:
-                sides = resolve(self.hierarchy, limits, capacity)
-            known = self._views[partition] = (key, (*sides, weights(self.hierarchy, limits, self.weight, sides[0])))
+                least, most = resolve(self.hierarchy, limits, capacity)
+            known = self._views[partition] = (key, (least, most, weights(self.hierarchy, limits, self.weight, least)))
         return known[1]
 
     def _limits_of(self, partition: str) -> QueueLimits:

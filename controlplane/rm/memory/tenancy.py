@@ -66,4 +66,5 @@ def of_one_tenant(m: "Memory", view: PlanView, ask: np.ndarray, node: np.ndarray
     first[node[at]] = tenant[at]
     kept = ~alone | (first[node] == tenant)
     torn = np.unique(ask[~kept & view.snapshot.asks.gang[ask]])
-    return kept & ~np.isin(ask, torn)
+    stays: np.ndarray = kept & ~np.isin(ask, torn)
+    return stays

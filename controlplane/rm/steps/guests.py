@@ -84,6 +84,15 @@ def stop(m: Memory, group: GroupEntry) -> None:
     m.dirty_nodes.update(m.containers.node[slots].tolist())
 
 
+def end(m: Memory, c: Changes, job: JobEntry) -> None:
+    """Its home has ended the job, and with it asks that we have not read since: nothing of it waits here."""
+    for group in job.groups:
+        run = guest_run(group)
+        run.handed.lowered(run.handed.taken)
+        m.stale.add((job.id, group.run.no))
+        touched(c, job, group)
+
+
 def take_over(m: Memory, job: JobEntry) -> None:
     """A new leader has taken over the guest's containers."""
     for group in job.groups:

@@ -13,7 +13,7 @@ from controlplane.rm.memory.nodes import R
 from controlplane.rm.memory.queues import QueueTree
 from controlplane.rm.ports import Store
 from controlplane.rm.rows import IntentRow, JobRow
-from controlplane.rm.steps import masters, moving, remote, revisions, services
+from controlplane.rm.steps import guests, masters, moving, remote, revisions, services
 from controlplane.rm.steps.collect import lose
 from controlplane.rm.steps.outcome import apply_instructions, emit_event
 from scheduler.lifecycle import job as master
@@ -23,6 +23,7 @@ from wire.labels import LabelError
 from wire.states import JobState, NodeState
 
 BATCH = 1000  # intents that a round takes at most
+TO_HOMES = ("kill", "priority", "move", "scale", "restart", "update")  # what is wanted of a job
 ELSEWHERE_US = 30_000_000  # between two looks at the nodes of other sub-clusters
 log = structlog.get_logger(__name__)
 
@@ -58,6 +59,11 @@ def _apply_intent(
     m: Memory, store: Store, c: Changes, intent: IntentRow, rows: dict[int, JobRow], log_max_bytes: int
 ) -> None:
     job = m.jobs.get(intent.job_id)
+    if job is not None and job.home and intent.kind in TO_HOMES:
+        if "ended" in intent.payload:
+            guests.end(m, c, job)
+            return
+        job = None  # it has another home
     match intent.kind:
         case "submit":
             row = rows.pop(intent.job_id, None)
@@ -77,9 +83,9 @@ def _apply_intent(
             services.restart(m, c, job, intent.payload)
         case "update" if job is not None:
             revisions.update(m, store, c, job, intent.payload, log_max_bytes)
-        case "kill" | "priority" | "move" | "scale" | "restart" | "update" if job is None:
+        case kind if kind in TO_HOMES and job is None:
             c.strayed.add(intent.job_id)  # it may have got another home meanwhile
-        case "move" if job is not None and not job.home:
+        case "move" if job is not None:
             moving.move(m, store, c, job, str(intent.payload["queue"]))
 
 

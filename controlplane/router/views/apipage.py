@@ -79,7 +79,7 @@ def _operation(method: str, path: str, said: dict[str, Any]) -> Operation:
     ]
     bodies = list(said.get("requestBody", {}).get("content", {}).values())
     good = [
-        (status, *(_kind(content["schema"]) if "schema" in content else (kind, "")))
+        (status, *_kind(content["schema"])) if "schema" in content else (status, kind, "")
         for status, answer in sorted(said["responses"].items())
         for kind, content in (answer.get("content") or {"no body": {}}).items()
         if status < "400"

@@ -14,6 +14,7 @@ from knox.models import AuthToken
 from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json
 from rest_framework.exceptions import ParseError
+from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.parsers import JSONParser
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -209,6 +210,13 @@ class StrictJson(JSONParser):
             return from_json(stream.read(), allow_inf_nan=False)
         except ValueError as error:
             raise ParseError(f"JSON parse error - {error}") from None
+
+
+class AnyAccept(DefaultContentNegotiation):
+    """A file is what it is, whatever the client says it prefers."""
+
+    def select_renderer(self, request: Request, renderers: Any, format_suffix: str | None = None) -> Any:
+        return renderers[0], renderers[0].media_type
 
 
 class View(APIView):

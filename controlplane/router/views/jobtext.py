@@ -4,12 +4,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-import yaml
 from rest_framework.parsers import BaseParser
 from rest_framework.request import Request
 
 from contract import yamltext
 from contract.problems import FieldError
+from controlplane.router import jobfile
 from controlplane.statestore.errors import Invalid, TooLarge
 
 TEXT_MAX = 128 << 10  # bytes that are read as YAML, which takes a hundred times as long as JSON
@@ -25,16 +25,11 @@ class JobYaml(BaseParser):
         if len(raw) > TEXT_MAX:
             raise TooLarge(f"a job file in YAML may have {TEXT_MAX} bytes; send larger ones as JSON")
         try:
-            return yamltext.load(raw.decode())
+            return jobfile.read(raw.decode())
         except UnicodeDecodeError:
             raise Invalid(
                 "the job file cannot be read", [FieldError("job", "is not UTF-8 text", "save it so")]
             ) from None
-        except yaml.YAMLError as error:
-            what, place = yamltext.unreadable(error)
-            line, column = place or (0, 0)
-            wrong = FieldError("job", f"is not valid YAML: {what}", "correct it there", line=line, column=column)
-            raise Invalid("the job file cannot be read", [wrong]) from None
 
 
 class JobText:

@@ -3,13 +3,11 @@
 import csv
 import datetime as dt
 import io
-from typing import Any
 
 from django.http import HttpResponse
 from django.utils import timezone
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
-from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -31,6 +29,7 @@ from wire.resources import AXES
 
 from .common import (
     PAGING,
+    AnyAccept,
     View,
     account,
     answers,
@@ -149,13 +148,6 @@ class UsageHours(View):
         owner, begin, end, queue = _asked(request)
         step = choice(request, "step", {"hour": "hour", "day": "day"}) or "hour"
         return Response(usage.hours(owner, begin, end, queue, step))
-
-
-class AnyAccept(DefaultContentNegotiation):
-    """A file is what it is, whatever the client says it prefers."""
-
-    def select_renderer(self, request: Request, renderers: Any, format_suffix: str | None = None) -> Any:
-        return renderers[0], renderers[0].media_type
 
 
 class UsageExport(View):

@@ -1,6 +1,7 @@
 """What-if simulations: ask, follow, cancel, read. Operators ask, viewers read."""
 
 from django.http import HttpResponse
+from django.http.response import HttpResponseBase
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework.request import Request
@@ -9,12 +10,26 @@ from rest_framework.response import Response
 from contract.simulations import SimulationDetail as SimulationDetailAnswer
 from contract.simulations import SimulationPage, SimulationRequest
 from controlplane.policy import versions
-from controlplane.router import simulating
+from controlplane.router import exporting, simulating
 from controlplane.statestore.actions import simulations as actions
 from controlplane.statestore.errors import Conflict
 from controlplane.statestore.queries.policy import simulations
 
-from .common import PAGING, View, actor, answers, body, existing, integer, number_parameter, paged, require
+from .common import (
+    PAGING,
+    AnyAccept,
+    View,
+    actor,
+    answers,
+    body,
+    existing,
+    integer,
+    moment,
+    moment_parameter,
+    number_parameter,
+    paged,
+    require,
+)
 
 VERSION = number_parameter("version", 1, 2**63 - 1, "Only of this policy version, or of a document that says the same")
 # A page with pictures and styles of its own, and nothing else: no scripts, no address of ours, no frame around it.
@@ -44,6 +59,20 @@ class Simulations(View):
         require("cluster.operate", request)
         asked = simulating.question(body(request, SimulationRequest))
         return Response(_one(actions.request(actor(request), asked).pk), status=201)
+
+
+class History(View):
+    content_negotiation_class = AnyAccept
+
+    @extend_schema(
+        operation_id="simulations_history",
+        parameters=[moment_parameter("from", "The window's begin; required"), moment_parameter("to", "Its end; now")],
+        responses=answers({}, 409) | {(200, "application/gzip"): OpenApiTypes.BINARY},
+    )
+    def get(self, request: Request) -> HttpResponseBase:
+        """What simulations replay of a window: its jobs as a history, JSON lines, gzipped. Operators only."""
+        require("cluster.operate", request)
+        return exporting.history(*simulating.kept(moment(request, "from"), moment(request, "to")))
 
 
 class SimulationDetail(View):

@@ -12,6 +12,7 @@ from .policychanges import PolicyOverride, PolicyProposal
 from .queues import PolicyVersion, Queue, QueueGrant
 from .rollouts import Acknowledgement, Rollout
 from .savedviews import SavedView
+from .schedules import Schedule, ScheduleRun
 from .shares import DutyLease, LoadRow, ShareAssignment, Starvation
 from .simulations import Simulation
 
@@ -52,6 +53,8 @@ __all__ = [
     "Rollout",
     "Round",
     "SavedView",
+    "Schedule",
+    "ScheduleRun",
     "ShareAssignment",
     "Simulation",
     "Starvation",

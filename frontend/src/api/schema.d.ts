@@ -703,6 +703,7 @@ export interface components {
          * @description ``tracking``: path on this server of the page that the application's master has named, while the job lives.
          *
          *     revision: of what a service runs, from 1; rollout: to it, while some tasks run another one.
+         *     schedule: that started it, while there is such a schedule.
          */
         JobDetail: {
             admitted_at: string | null;
@@ -722,6 +723,8 @@ export interface components {
             revision: number;
             /** @default null */
             rollout: components["schemas"]["RolloutState"] | null;
+            /** @default null */
+            schedule: components["schemas"]["JobSchedule"] | null;
             spec: {
                 [key: string]: unknown;
             };
@@ -803,6 +806,13 @@ export interface components {
             };
             /** @default [] */
             tags?: string[];
+        };
+        /** @description The schedule that started a job, and the time for which it did. */
+        JobSchedule: {
+            /** Format: date-time */
+            at: string;
+            id: number;
+            name: string;
         };
         /** @description ``warnings``: what keeps it from ever starting, by the nodes there are, and names that nobody has. */
         JobSubmitted: {
@@ -2010,6 +2020,11 @@ export interface components {
             tasks: number;
             updated: number;
         };
+        RunJob: {
+            id: number;
+            /** @enum {string} */
+            state: "SUBMITTED" | "ADMITTED" | "RUNNING" | "KILLING" | "SUCCEEDED" | "FAILED" | "KILLED";
+        };
         /** @description ``query``: a query string, as the address of the job list has it. */
         SavedView: {
             /** Format: date-time */
@@ -2031,6 +2046,160 @@ export interface components {
         ScaleRequest: {
             count: number;
             group: string;
+        };
+        /**
+         * @description ``words``: what the cron expression says. next_at: when it starts something next; null: never, or not while it is
+         *     suspended. Both have the offset that its zone has then.
+         */
+        Schedule: {
+            cron: string;
+            id: number;
+            last_run: components["schemas"]["ScheduleRun"] | null;
+            name: string;
+            next_at: string | null;
+            /** @enum {string} */
+            overlap: "skip" | "allow" | "replace";
+            owner: string;
+            queue: string;
+            suspended: boolean;
+            until: string | null;
+            words: string;
+            zone: string;
+        };
+        /**
+         * @description ``upcoming``: the next times, also of one that is suspended. warnings: of a schedule just saved, what keeps its
+         *     job from ever starting, by the nodes there are.
+         */
+        ScheduleDetail: {
+            /** Format: date-time */
+            changed_at: string;
+            /** Format: date-time */
+            created_at: string;
+            cron: string;
+            except_days: string[];
+            id: number;
+            job: string;
+            keep: number;
+            last_run: components["schemas"]["ScheduleRun"] | null;
+            name: string;
+            next_at: string | null;
+            /** @enum {string} */
+            overlap: "skip" | "allow" | "replace";
+            owner: string;
+            queue: string;
+            revision: number;
+            set: {
+                [key: string]: unknown;
+            };
+            start_within_s: number;
+            suspended: boolean;
+            until: string | null;
+            upcoming: string[];
+            /** @default [] */
+            warnings: components["schemas"]["FieldError"][];
+            words: string;
+            zone: string;
+        };
+        SchedulePage: {
+            next: string | null;
+            previous: string | null;
+            results: components["schemas"]["Schedule"][];
+        };
+        /** @description What a schedule would do were it saved now. outlook: of a job that it started at once. */
+        SchedulePreview: {
+            /** @default null */
+            outlook: components["schemas"]["Outlook"] | null;
+            queue: string;
+            upcoming: string[];
+            /** @default [] */
+            warnings: components["schemas"]["FieldError"][];
+            words: string;
+        };
+        /**
+         * @description A job file that is to run at certain times. Its name is its owner's own.
+         *
+         *     cron: five fields, or @hourly, @daily, @weekly, @monthly, @yearly; in ``zone``, a name of the IANA's. except_days:
+         *     on which nothing is started, ``YYYY-MM-DD``, ``YYYY-MM-DD/YYYY-MM-DD`` (both included) or ``MM-DD`` of every year.
+         *     job: the text of a job file, YAML or JSON. set: values of its parameters; ``schedule_time``, ``schedule_date`` and
+         *     ``schedule_name``, where it declares such, are given by the schedule. overlap: what happens at a time at which a job
+         *     of before has not ended. start_within_s: later than so long after its time nothing is started for it. keep: of how
+         *     many times it is kept what became of them. until: after then nothing is started.
+         */
+        ScheduleRequest: {
+            cron: string;
+            /** @default [] */
+            except_days?: string[];
+            job: string;
+            /** @default 50 */
+            keep?: number;
+            name: string;
+            /**
+             * @default skip
+             * @enum {string}
+             */
+            overlap?: "skip" | "allow" | "replace";
+            /** @default {} */
+            set?: {
+                [key: string]: string | number | boolean;
+            };
+            /** @default 3600 */
+            start_within_s?: number | string;
+            /** @default false */
+            suspended?: boolean;
+            /** @default null */
+            until?: string | null;
+            /** @default UTC */
+            zone?: string;
+        };
+        /**
+         * @description What became of a time. ``at``: the time; of one that somebody asked for, when that was. job: what was started,
+         *     null also where its own history has ended. times: how many times it stands for. by: who asked for it.
+         */
+        ScheduleRun: {
+            /** Format: date-time */
+            at: string;
+            by: string | null;
+            id: number;
+            job: components["schemas"]["RunJob"] | null;
+            /** Format: date-time */
+            made_at: string;
+            message: string;
+            /** @enum {string} */
+            outcome: "started" | "refused" | "overlap" | "late" | "suspended";
+            times: number;
+        };
+        ScheduleRunPage: {
+            next: string | null;
+            previous: string | null;
+            results: components["schemas"]["ScheduleRun"][];
+        };
+        /** @description The whole schedule as it is to be. revision: the one that is known to whoever asks. */
+        ScheduleUpdate: {
+            cron: string;
+            /** @default [] */
+            except_days?: string[];
+            job: string;
+            /** @default 50 */
+            keep?: number;
+            name: string;
+            /**
+             * @default skip
+             * @enum {string}
+             */
+            overlap?: "skip" | "allow" | "replace";
+            revision: number;
+            /** @default {} */
+            set?: {
+                [key: string]: string | number | boolean;
+            };
+            /** @default 3600 */
+            start_within_s?: number | string;
+            /** @default false */
+            suspended?: boolean;
+            /** @default null */
+            until?: string | null;
+            /** @default UTC */
+            zone?: string;
         };
         /** @description One scope in a window. ``capacity`` is what a queue is guaranteed, and what a sub-cluster has. */
         ScopeUsage: {

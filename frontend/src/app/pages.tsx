@@ -4,7 +4,7 @@ import type { Me } from "../api/types";
 import { JobPage } from "../pages/job/JobPage";
 import { JobsPage } from "../pages/jobs/JobsPage";
 import { OverviewPage } from "../pages/overview/OverviewPage";
-import { Cells, ChartIcon, Gauge, ListIcon, Person, Plus, Scales, Shield, Tree } from "../ui/icons";
+import { Cells, ChartIcon, Clock, Gauge, ListIcon, Person, Plus, Scales, Shield, Tree } from "../ui/icons";
 
 export type Role = Me["role"];
 
@@ -44,6 +44,7 @@ export const PAGES: PageEntry[] = [
   { to: "/fleet", name: "Fleet", icon: <Cells />, key: "f", page: visited(() => import("../pages/fleet/FleetPage")) },
   { to: "/queues", name: "Queues", icon: <Tree />, key: "q", page: visited(() => import("../pages/queues/QueuesPage")) },
   { to: "/jobs", name: "Jobs", icon: <ListIcon />, key: "j", page: JobPages },
+  { to: "/schedules", name: "Schedules", icon: <Clock />, key: "c", page: visited(() => import("../pages/schedules/SchedulesPage")) },
   { to: "/usage", name: "Usage", icon: <ChartIcon />, key: "u", page: visited(() => import("../pages/usage/UsagePage")) },
   { to: "/submit", name: "Submit", icon: <Plus />, key: "s", roles: ["operator", "tenant"], page: visited(() => import("../pages/submit/SubmitPage")) },
   { to: "/policy", name: "Policy", icon: <Scales />, key: "p", roles: ["operator", "viewer"], page: visited(() => import("../pages/policy/PolicyPage")) },

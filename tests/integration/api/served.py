@@ -1,5 +1,6 @@
 """A real web process over the test database, for what only a server shows."""
 
+import functools
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -43,8 +44,12 @@ def whole_web(**environ: str) -> Iterator[tuple[str, psutil.Process]]:
 @contextmanager
 def _started(words: list[str], port: int, environ: dict[str, str]) -> Iterator[tuple[str, psutil.Process]]:
     database = urlsplit(os.environ["DATABASE_URL"])._replace(path="/" + connection.settings_dict["NAME"]).geturl()
-    known = os.environ | RATES | {"DATABASE_URL": database, "HYDRA_HTTP_PORT": str(port)} | environ
-    process = forked.start(words, known, ROOT)
+    known = os.environ | RATES | {"DATABASE_URL": database}
+    late = {"HYDRA_HTTP_PORT": str(port)}
+    if environ:  # settings are read where they are loaded
+        process = forked.start(words, known | late | environ, ROOT)
+    else:
+        process = _loaded(tuple(sorted(known.items()))).start(words, ROOT, **late)
     try:
         url = f"http://127.0.0.1:{port}"
         _wait(url, process)
@@ -55,6 +60,11 @@ def _started(words: list[str], port: int, environ: dict[str, str]) -> Iterator[t
         if process.exitcode is None:
             process.kill()
             process.join()
+
+
+@functools.cache
+def _loaded(environ: tuple[tuple[str, str], ...]) -> forked.Loaded:
+    return forked.Loaded(("controlplane.asgi", "controlplane.router.urls"), dict(environ))
 
 
 def _wait(url: str, process: BaseProcess) -> None:

@@ -29,7 +29,7 @@ from controlplane.statestore.models import (
 )
 from tests.integration.api import rows
 from tests.integration.api.served import web
-from tests.integration.api.world import NodeApi, World, job
+from tests.integration.api.world import NodeApi, World, job, plain_client
 from tests.limits import limit
 from tests.patience import wait_until
 from wire import keys
@@ -49,7 +49,7 @@ class App:
     node: NodeApi
     container: Any
     token: str = ""
-    http: Client = field(default_factory=lambda: Client(raise_request_exception=False))
+    http: Client = field(default_factory=plain_client)
 
     def __call__(self, method: str, path: str, body: Any = None) -> Any:
         text = "" if body is None else json.dumps(body)

@@ -23,6 +23,7 @@ from controlplane.statestore.models import (
     PolicyOverride,
     PolicyProposal,
     PolicyVersion,
+    Schedule,
     TaskOutput,
 )
 from tests.integration.api import rows
@@ -64,6 +65,9 @@ OVERRIDE = {
     "queue": "root.prod", "field": "weight", "change": {"to": 2}, "message": "for a time",
     "starts_at": "2120-01-01T00:00:00Z", "ends_at": "2120-01-02T00:00:00Z",
 }  # fmt: skip
+
+SCHEDULE = {"name": "nightly", "cron": "@daily", "job": json.dumps(job()), "overlap": "allow"}
+ALTERED = {"anonymous": 401, "tenant": 200, "other": 404, "viewer": 403, "operator": 200}
 
 RULES: dict[tuple[str, str], Rule] = {
     ("POST", "api/v1/auth/login"): Rule(PUBLIC, LOGIN),
@@ -130,6 +134,18 @@ RULES: dict[tuple[str, str], Rule] = {
     ("DELETE", "api/v1/saved-views/<int:view_id>"): Rule(
         {"anonymous": 401, "tenant": 204, "other": 404, "viewer": 404, "operator": 404}
     ),
+    ("GET", "api/v1/schedules"): Rule(LISTED),
+    ("POST", "api/v1/schedules"): Rule(SUBMITTED, SCHEDULE),
+    ("POST", "api/v1/schedules/preview"): Rule(
+        {"anonymous": 401, "tenant": 200, "other": 200, "viewer": 403, "operator": 200}, SCHEDULE
+    ),
+    ("GET", "api/v1/schedules/<int:schedule_id>"): Rule(SEEN),
+    ("PUT", "api/v1/schedules/<int:schedule_id>"): Rule(ALTERED, SCHEDULE | {"revision": 1}),
+    ("DELETE", "api/v1/schedules/<int:schedule_id>"): Rule(ALTERED | {"tenant": 204, "operator": 204}),
+    ("POST", "api/v1/schedules/<int:schedule_id>/suspend"): Rule(ALTERED),
+    ("POST", "api/v1/schedules/<int:schedule_id>/resume"): Rule(ALTERED),
+    ("POST", "api/v1/schedules/<int:schedule_id>/run"): Rule(ALTERED | {"tenant": 201, "operator": 201}),
+    ("GET", "api/v1/schedules/<int:schedule_id>/runs"): Rule(SEEN),
     ("GET", "api/v1/jobs/<int:job_id>/explain"): Rule(SEEN),
     ("GET", "api/v1/jobs/<int:job_id>/tasks"): Rule(SEEN),
     ("GET", "api/v1/jobs/<int:job_id>/containers"): Rule(SEEN),
@@ -181,6 +197,8 @@ RULES: dict[tuple[str, str], Rule] = {
     ("POST", "api/v1/policy/rollouts/<int:rollout_id>/abort"): Rule(OPERATORS),
     ("GET", "api/v1/simulations"): Rule(WATCHED),
     ("POST", "api/v1/simulations"): Rule(OPERATORS | {"operator": 201}, {"document": POLICY}),
+    # Who may is told that nothing so old is kept.
+    ("GET", "api/v1/simulations/history"): Rule(OPERATORS | {"operator": 422}, query="?from=2020-01-01&to=2020-01-02"),
     ("GET", "api/v1/simulations/<int:simulation_id>"): Rule(WATCHED),
     ("POST", "api/v1/simulations/<int:simulation_id>/cancel"): Rule(OPERATORS),
     ("GET", "api/v1/simulations/<int:simulation_id>/report"): Rule(WATCHED),
@@ -270,6 +288,7 @@ class Objects:
     rollout_id: int = 0
     simulation_id: int = 0
     view_id: int = 0
+    schedule_id: int = 0
     username: str = "submitter"
     key: str = ""
     token_id: int = 0
@@ -290,7 +309,15 @@ def objects_of(world: World, state: JobState) -> Objects:
     view = world["tenant"].post("saved-views", {"name": "secret-name"}).json()["id"]
     found = Objects(row.pk, format_container(live.pk), node_id, window_id=window, view_id=view)
     found.proposal_id, found.override_id = proposal_id, override_id
+    found.schedule_id = schedule(world)
     return found
+
+
+def schedule(world: World) -> int:
+    """One of the tenant's; there is none beside it."""
+    Schedule.objects.all().delete()
+    wanted = SCHEDULE | {"name": "secret-name"}
+    return int(world["tenant"].post("schedules", wanted).json()["id"])
 
 
 def tokens_of(world: World, owner: str, of_sub_cluster: bool) -> tuple[str, int]:
@@ -346,6 +373,7 @@ def test_the_matrix(world: World) -> None:
                 assert (Intent.objects.count(), Job.objects.count()) == before, (role, method, route)
                 assert "secret-name" not in answer.content.decode(), (role, method, route)
             User.objects.filter(username="new").delete()
+            Schedule.objects.filter(name="nightly").exclude(pk=found.schedule_id).delete()
             if (method, route) == ("POST", "api/v1/auth/logout") and answer.status_code == 204:
                 relogin(world, role)
             if method != "GET" and answer.status_code < 300:
@@ -376,7 +404,7 @@ def relogin(world: World, role: str) -> None:
 
 def test_lists_show_strangers_nothing(world: World) -> None:
     found = objects_of(world, JobState.RUNNING)
-    for address in ("jobs", "overview", "queues", "nodes", "sub-clusters", f"nodes/{found.node_id}"):
+    for address in ("jobs", "schedules", "overview", "queues", "nodes", "sub-clusters", f"nodes/{found.node_id}"):
         text = world["other"].get(address).content.decode()
         assert "secret-name" not in text, address
         assert "10.0.0.1" not in text, address

@@ -5,7 +5,9 @@ import os
 import subprocess
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
+import psycopg
 import pytest
 import yaml
 
@@ -253,6 +255,64 @@ def test_an_upload_that_is_there_is_not_sent_again(hydra: Client, tmp_path: Path
     hydra.upload(tmp_path / "x", lambda _file, so_far: sent.append(so_far))
     assert sent == [1000]
     assert not hydra.has_artifact("0" * 64)
+
+
+REPORT = """# Kept as it is written.
+name: report
+parameters: {schedule_date: , schedule_name: , to: paper}
+groups:
+  - name: g
+    command: [sh, -c, 'cat note.txt; echo "$DAY of $NAME to $0"', "${{ to }}"]
+    env: {DAY: "${{ schedule_date }}", NAME: "${{ schedule_name }}"}
+    resources: {memory_mib: 64, vcores_milli: 100}
+"""
+
+
+def test_a_schedule_starts_its_job_by_itself(cluster: Stack, hydra: Client, hydractl: Any, tmp_path: Path) -> None:
+    (tmp_path / "note.txt").write_text("a note\n")
+    file = tmp_path / "report.yaml"
+    file.write_text(REPORT + "    files: [{path: note.txt, source: note.txt}]\n")
+    words = ("schedule", "create", "daily", str(file), "--cron", "@daily", "--zone", "Asia/Tokyo", "--set", "to=screen")
+    told = hydractl(*words, "--dry-run")
+    assert "At 00:00 every day" in told.stdout and "+0900" in told.stdout and not list(hydra.schedules())
+    made = hydractl(*words, "--except", "12-25", "--overlap", "allow", "-o", "json")
+    assert made.returncode == 0, made.stderr
+    number = json.loads(made.stdout)["id"]
+    with psycopg.connect(cluster.database_url()) as store:  # as if a day had passed
+        passed = "next_at = next_at - interval '1 day', look_at = look_at - interval '1 day', start_within_s = 90000"
+        store.execute(f"UPDATE statestore_schedule SET {passed} WHERE id = %s", (number,))
+    wait_until(lambda: any(run.job for run in hydra.schedule_runs(number)), 60, "its time has a job")
+    (run,) = json.loads(hydractl("schedule", "history", "daily", "-o", "json").stdout)
+    done = hydra.wait(run["job"]["id"], timeout_s=60)
+    assert done.succeeded and done.schedule is not None and done.schedule.name == "daily"
+    day = done.schedule.at.astimezone(ZoneInfo("Asia/Tokyo")).date()
+    (task,) = hydra.tasks(done.id)
+    said = "".join(piece.data for piece in hydra.logs(str(task.container), follow=True))
+    assert said == f"a note\n{day} of daily to screen\n"
+    assert f"{number} daily, for " in hydractl("job", str(done.id)).stdout
+
+
+def test_what_is_done_with_a_schedule(hydra: Client, hydractl: Any) -> None:
+    def ok(*words: str, stdin: str = "") -> str:
+        done = hydractl("schedule", *words, stdin=stdin)
+        assert done.returncode == 0, done.stderr
+        return str(done.stdout)
+
+    assert "next 2" in ok("create", "hourly", "-", "--cron", "@hourly", "--start-within", "30m", stdin=REPORT)
+    assert ok("show", "hourly", "--file") == REPORT, "with its comments"
+    assert "is suspended" in ok("suspend", "tenant/hourly")
+    assert "suspended" in ok("list", "--name", "hour")
+    assert "job " in ok("run", "hourly")
+    assert "At 09:30 on Monday" in ok("update", "hourly", "--cron", "30 9 * * mon", "--set", "to=ink")
+    (kept,) = hydra.schedules(name="hourly")
+    known = hydra.schedule(kept.id)
+    assert (known.cron, known.set, known.start_within_s, known.job) == ("30 9 * * mon", {"to": "ink"}, 1800, REPORT)
+    assert "goes on" in ok("resume", str(kept.id))
+    assert "tenant" in ok("history", "hourly") and ok("delete", "hourly") == ""
+    gone = hydractl("schedule", "show", "hourly")
+    assert gone.returncode == 2 and "hydractl schedule list" in gone.stderr
+    wrong = hydractl("schedule", "create", "x", "-", "--cron", "61 * * * *", "--zone", "Tokyo", stdin=REPORT)
+    assert wrong.returncode == 2 and "cron" in wrong.stderr and "zone" in wrong.stderr
 
 
 def test_lists_of_several_pages_are_complete(hydra: Client, hydractl: Any) -> None:

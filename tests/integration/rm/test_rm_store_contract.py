@@ -325,6 +325,39 @@ def test_nothing_is_started_of_an_ask_that_was_taken_back(behind: Behind) -> Non
     assert [row.taken for row in west.remote_asks([job])] == [0]
 
 
+@pytest.mark.parametrize("read", [True, False])
+def test_asks_go_with_their_jobs_end_and_who_has_not_read_all_is_told(behind: Behind, read: bool) -> None:
+    leader, east = leading(behind.west), behind.east.lead()
+    job, there = behind.west.submit(FOUR), east.rounds.sub
+    leader.round()
+    hand(leader.store, job, there, 3)
+    if read:
+        answer(east.store, *east.store.unread_asks(10), taken=0)
+    entry = leader.memory.jobs[job]
+    entry.finished_us, entry.groups[0].remote[there] = leader.clock.now_us(), HandedTasks()
+    leader.store.commit(changed(leader, jobs={job: entry}))
+    assert east.store.asks_here() == []
+    told = [(row.job_id, row.payload) for row in east.store.intents(100) if row.kind == "kill"]
+    assert told == ([] if read else [(job, {"ended": True})])
+
+
+def test_a_job_that_moves_is_as_it_was_submitted(behind: Behind) -> None:
+    leader, east = leading(behind.west), behind.east.lead()
+    job = behind.west.submit(FOUR | {"resources": {"memory_mib": 9000, "vcores_milli": 1}})
+    for _ in range(2):
+        leader.round()
+    store, home = leader.store, east.rounds.sub
+    assert (store.jobs([job])[0].state, store.groups([job])[0].state) == (JobState.ADMITTED, GroupState.PENDING)
+    store.commit(Changes(rehomed={job: home}))
+    (row,), (group,) = east.store.jobs([job]), east.store.groups([job])
+    assert (row.home_id, row.state, row.admitted_at, row.started_at) == (home, JobState.SUBMITTED, None, None)
+    assert (group.state, group.has_reason) == (GroupState.WAITING, False)
+    assert [row.job_id for row in east.store.intents(100) if row.kind == "submit"] == [job]
+    assert store.live_jobs() == [] and east.store.live_jobs() == [], "its submit tells of it"
+    with pytest.raises(StoreDown, match="1 jobs were to get another home, and 0 could"):
+        store.commit(Changes(rehomed={job: home}))
+
+
 def test_reports_reach_the_home_in_their_order_and_once(behind: Behind) -> None:
     west, east, job, _, _ = handed(behind)
     other = behind.west.submit(FOUR)

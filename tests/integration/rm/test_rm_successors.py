@@ -39,6 +39,9 @@ def test_a_job_being_stopped_ends_when_nothing_of_it_is_left_to_end(pair: Pair) 
     pair.home.lead().round()
     assert pair.home.job(job).state == JobState.KILLED
     assert not pair.home.rows("SELECT 1 FROM statestore_ask")
+    assert pair.east.memory.guests == {job}, "it has read nothing since it stood still"
+    pair.east.round()
+    assert not pair.east.memory.guests and not pair.home.rows("SELECT 1 FROM statestore_intent")
 
 
 def test_a_job_of_which_all_runs_elsewhere_runs_and_succeeds_after_a_take_over(pair: Pair) -> None:

@@ -16,11 +16,13 @@ from knox.models import AuthToken
 from contract.simulations import SimulationDetail
 from controlplane.accounts.models import User
 from controlplane.statestore.models import Node, Simulation, SubCluster
-from controlplane.whatif import tasks
+from controlplane.whatif import history, tasks
+from simulator.workloads.history import load
 from tests.integration.api.served import web
 from tests.integration.whatif.past import BEGIN, END, busy_hour, live, nodes
 from tests.integration.whatif.test_runs import OTHER, processes  # noqa: F401 - a fixture
 from tests.stores import ROOT
+from tests.unit.simulator.workload_cases import same
 
 Hydractl = Any
 
@@ -48,6 +50,21 @@ def hydractl(operator: User, west: SubCluster, processes: None, tmp_path: Path) 
         finally:
             over.set()
             offering.join()
+
+
+def test_the_recorded_history_as_a_file(hydractl: Hydractl, operator: User, west: SubCluster, tmp_path: Path) -> None:
+    """It says what simulations replay, and nothing else where nothing ran."""
+    busy_hour(west, operator, 12, ("root.default", "root.prod.etl"))
+    file, none = tmp_path / "last.jsonl.gz", tmp_path / "none.jsonl.gz"
+    window = [f"--from={BEGIN:%Y-%m-%dT%H:%M:%SZ}", f"--to={END:%Y-%m-%dT%H:%M:%SZ}"]
+    command = hydractl("history", str(file), *window)
+    _, errors = command.communicate(timeout=120)
+    assert command.returncode == 0, errors
+    assert same(load(file), history.read(BEGIN, END).jobs) and "12 jobs" in errors
+    command = hydractl("history", str(none), "--from=-30h", "--to=-29h")
+    _, errors = command.communicate(timeout=120)
+    assert command.returncode and "no job ran in this window" in errors
+    assert list(tmp_path.glob("*.jsonl.gz")) == [file] and not list(tmp_path.glob(".*.part"))
 
 
 def test_an_operator_asks_with_hydractl(hydractl: Hydractl, operator: User, west: SubCluster, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from client.errors import HydraError, InvalidJob, locating
-from client.jobfile import check, pack, parse, read_text
+from client.jobfile import check, pack, pack_template, parse, read_text
 from contract.problems import FieldError, Problem
 
 
@@ -108,6 +108,24 @@ def test_a_folder_becomes_its_files(tmp_path: Path) -> None:
         (tmp_path / name).write_text(name)
     packed = pack({"name": "a", "groups": [group(files=[{"path": "code/", "source": "lib"}])]}, tmp_path)
     assert [f["path"] for f in packed.spec["groups"][0]["files"]] == ["code/a.py", "code/sub/b.py"]
+
+
+def test_a_template_keeps_its_references_but_where_files_are_named(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("1")
+    entry = {"path": "${{ day }}.py", "source": "${{ which }}.py"}
+    spec = {
+        "name": "a",
+        "parameters": {"day": None, "which": "b"},
+        "groups": [group(env={"DAY": "${{ day }}"}, files=[entry]), group(name="h", env={"DAY": "${{ day }}"})],
+    }
+    packed = pack_template(spec, tmp_path, {"day": "monday", "which": "a"})
+    (upload,) = packed.uploads
+    kept = packed.spec["groups"]
+    assert kept[0]["files"] == [{"path": "monday.py", "digest": upload.digest, "size": 1, "mode": 0o644}]
+    assert kept[0]["env"] == {"DAY": "${{ day }}"} and kept[1] == spec["groups"][1]  # type: ignore[index]
+    assert spec["groups"][0]["files"] == [entry]  # type: ignore[index]
+    with pytest.raises(InvalidJob, match="day"):
+        pack_template(spec, tmp_path, {})
 
 
 def test_an_uploaded_file_passes_as_it_is(tmp_path: Path) -> None:

@@ -19,29 +19,6 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_it_is_made_anew_when_it_was_interrupted_or_the_requirements_change(
-    project: Path, capsys: pytest.CaptureFixture[str]
-):
-    where, files = project / ".venv", [project / "requirements.txt"]
-    stamp = venv.fingerprint(files)
-    where.mkdir()
-    (where / venv.INSTALLING).touch()
-    (where / "half").write_text("left behind")
-    assert not venv.installed(where, files, stamp)
-    venv.fill(where, files, stamp)
-    assert venv.installed(where, files, stamp)
-    assert not (where / "half").exists()
-    assert "interrupted" in capsys.readouterr().err
-    assert (
-        subprocess.run(
-            [where / "bin" / "python", "-c", "import sys; sys.exit(sys.prefix == sys.base_prefix)"], check=False
-        ).returncode
-        == 0
-    )
-    files[0].write_text("# something else\n")
-    assert not venv.installed(where, files, venv.fingerprint(files))
-
-
 def test_what_cannot_be_installed_is_said_with_pips_reason(project: Path):
     (project / "requirements.txt").write_text("./no-such-folder\n")
     files = [project / "requirements.txt"]
@@ -59,17 +36,28 @@ def wheel(folder: Path, version: str) -> None:
         packed.writestr(f"{info}/RECORD", "")
 
 
-def test_what_is_pinned_is_installed_however_new_others_are(project: Path, monkeypatch: pytest.MonkeyPatch):
+def test_what_is_pinned_is_installed_anew_when_it_was_interrupted_or_the_requirements_change(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
     for version in ("1.0", "2.0"):
         wheel(project, version)
     monkeypatch.setenv("PIP_FIND_LINKS", str(project))
     (project / "requirements.txt").write_text("thing\n")
     (project / venv.CONSTRAINTS).write_text("thing==1.0\nwhat-nothing-needs==1.0\n")
-    files = [project / venv.CONSTRAINTS, project / "requirements.txt"]
-    venv.fill(project / ".venv", files, venv.fingerprint(files))
-    assert [found.name for found in project.glob(".venv/lib/*/site-packages/thing*")] == ["thing-1.0.dist-info"]
+    where, files = project / ".venv", [project / venv.CONSTRAINTS, project / "requirements.txt"]
+    stamp = venv.fingerprint(files)
+    where.mkdir()
+    (where / venv.INSTALLING).touch()
+    (where / "half").write_text("left behind")
+    assert not venv.installed(where, files, stamp)
+    venv.fill(where, files, stamp)
+    assert venv.installed(where, files, stamp)
+    assert not (where / "half").exists() and "interrupted" in capsys.readouterr().err
+    own = [where / "bin" / "python", "-c", "import sys; sys.exit(sys.prefix == sys.base_prefix)"]
+    assert subprocess.run(own, check=False).returncode == 0
+    assert [found.name for found in where.glob("lib/*/site-packages/thing*")] == ["thing-1.0.dist-info"]
     (project / venv.CONSTRAINTS).write_text("thing==2.0\n")
-    assert not venv.installed(project / ".venv", files, venv.fingerprint(files))
+    assert not venv.installed(where, files, venv.fingerprint(files))
 
 
 KEEPS = """

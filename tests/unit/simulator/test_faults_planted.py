@@ -14,11 +14,13 @@ def test_there_are_enough_and_each_says_what_it_is() -> None:
     assert len({bug.what for bug in BUGS.values()}) == len(BUGS)
 
 
-# Found in dozens of lives only.
+# Found in a dozen lives and more only.
 RARE = {
     "not-published-again", "taken-without-ask", "signature-unchecked", "given-back-and-kept", "restart-adopts-nothing",
     "moved-and-counted", "limits-of-one", "left-and-used", "another-nodes-containers", "moved-past-limit",
-    "checksum-unchecked", "status-taken-twice",
+    "checksum-unchecked", "status-taken-twice", "vanished-too-early", "running-begun-again", "stop-untold",
+    "stopping-is-ended", "lost-node-keeps-containers", "avoids-all-that-holds", "kill-forgets-delayed",
+    "ended-and-kept", "moved-half",
 }  # fmt: skip
 
 

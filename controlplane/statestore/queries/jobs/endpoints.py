@@ -34,7 +34,8 @@ def tracked(job_id: int, said: dict[str, Any] | None) -> str | None:
     """The path to the page that a job's master has named (``Master.tracking``); always below its own endpoint."""
     if said is None:
         return None
-    return address(job_id, MASTER, 0, said["port"]) + said["path"].removeprefix("/")
+    path: str = said["path"].removeprefix("/")
+    return address(job_id, MASTER, 0, said["port"]) + path
 
 
 def tracking(job_id: int) -> str | None:

@@ -251,13 +251,28 @@ def detail(user: User, job_id: int) -> dict[str, Any] | None:
     rows = Job.objects.filter(visible_jobs_q(user), pk=job_id).annotate(
         owner_name=F("owner__username"), home_name=F("home__name"), afters=_AFTERS
     )
-    row = rows.values(*COLUMNS, "spec", page=F("application_master__tracking")).first()
+    row = rows.values(
+        *COLUMNS,
+        "spec",
+        "scheduled__at",
+        "scheduled__schedule_id",
+        "scheduled__schedule__name",
+        page=F("application_master__tracking"),
+    ).first()
     if row is None:
         return None
     page = None if terminal(row["state"]) else endpoints.tracked(job_id, row["page"])
     shown = veil.jobs(user, as_json([row]))[0]
-    more = {"spec": services.as_scaled(row["spec"], row["services"]), "tracking": page}
+    more = {"spec": services.as_scaled(row["spec"], row["services"]), "tracking": page, "schedule": _schedule(row)}
     return shown | more | services.rollout(row["services"], shown["groups"], terminal(row["state"]))
+
+
+def _schedule(row: dict[str, Any]) -> dict[str, Any] | None:
+    """Which schedule started the job, for what time."""
+    if row["scheduled__schedule_id"] is None:
+        return None
+    known = {"id": row["scheduled__schedule_id"], "name": row["scheduled__schedule__name"]}
+    return known | {"at": row["scheduled__at"]}
 
 
 def events(job: Job, at: Cursor, size: int, newest_first: bool = False) -> Page:

@@ -102,6 +102,7 @@ function Head({ job, me, now }: { job: Job; me: Me; now: number }) {
         <div><dt>Kind</dt><dd>{job.kind}</dd></div>
         {job.kind === "service" && <div><dt>Revision</dt><dd data-testid="revision">{rolloutText(job)}</dd></div>}
         {job.retry_of !== null && <div><dt>Repeats</dt><dd><Link href={`/jobs/${job.retry_of}`}>#{job.retry_of}</Link></dd></div>}
+        {job.schedule && <div><dt>Schedule</dt><dd title={`For ${moment(job.schedule.at)}`}><Link href={`/schedules/${job.schedule.id}`}>{job.schedule.name}</Link></dd></div>}
         <div><dt>Submitted</dt><dd title={moment(job.submitted_at)}>{ago(job.submitted_at, now)}</dd></div>
         <div><dt>{job.finished_at ? "Took" : "Age"}</dt><dd>{job.finished_at ? duration(Date.parse(job.finished_at) - from) : coarse(now - from)}</dd></div>
         {job.tags.length > 0 && <div><dt>Tags</dt><dd className="row">{job.tags.map((t) => <span className="tag clip" key={t}>{t}</span>)}</dd></div>}

@@ -57,6 +57,7 @@ function select(area: HTMLTextAreaElement | null, text: string, line: number): v
 
 function Editor({ me, start, from, update = false }: { me: Me; start: string; from?: Job; update?: boolean }) {
   const [view, setView] = useView();
+  const [, go] = useLocation();
   const [text, setText] = useState(start);
   const [files, setFiles] = useState<Files>({});
   const area = useRef<HTMLTextAreaElement>(null);
@@ -82,6 +83,7 @@ function Editor({ me, start, from, update = false }: { me: Me; start: string; fr
         <SegmentedControl size="xs" aria-label="Written as" value={view} onChange={setView} data={[{ value: "form", label: "Form" }, { value: "text", label: "Text" }]} />
         <SaveAs name="job.yaml" text={text} />
         <Command text={submitCommand(parsed.value, values, update ? from?.id : undefined)} />
+        {!update && <Button variant="default" disabled={!parsed.value} onClick={() => go("/schedules/new", { state: { job: text, set: values } })}>Schedule it</Button>}
         <Button loading={send.isPending} disabled={!parsed.value} onClick={() => send.mutate()}>{update ? "Roll out" : "Submit"}</Button>
       </div>
       {from && <Origin from={from} update={update} />}

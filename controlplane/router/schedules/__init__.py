@@ -1,0 +1,1 @@
+"""Schedules: when they are due, what they start, and how people change them."""
