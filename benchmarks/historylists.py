@@ -26,6 +26,7 @@ WITHOUT = {
     "masters_events": "waits for news; benchmark masters",
     "masters_output": "a file's bytes",
     "metrics": "for Prometheus",
+    "simulations_history": "a file, written by a process of its own",
     "simulations_report": "a page that was made before",
     "usage_hours_csv": "a file of up to 100,000 lines",
 }
@@ -60,6 +61,9 @@ def asked() -> dict[str, dict[str, list[str]]]:
         "queues_list": {"contains": ["team0000", "prod", "zzz"]},
         "queues_matrix": {"under": ["root", "root.team0003"], "skip": ["1500"]},
         "queues_use": {"sub_cluster": west},
+        "schedules_list": {
+            "name": ["schedule-77", "schedule-", "zzz"], "owner": ["user-200", "tenant", "zzz"], "queue": queues,
+        },
         "series": {"metric": ["decisions_per_s,dominant_share", "allocation_latency_p99_s"],
                    "scope": ["cluster", "sub-cluster:west", "queue:root.team0003", "queue:root.team1600"],
                    "from": [long_ago], "to": []},
@@ -73,7 +77,8 @@ def asked() -> dict[str, dict[str, list[str]]]:
 MIDDLE: dict[str, tuple[int, ...] | None] = {
     "accounts_list": (100,), "audit_list": (50_000,), "jobs_endpoints": None, "nodes_containers": None,
     "nodes_list": (2_500,), "policy_overrides": (1_000,), "policy_proposals": (1_000,), "policy_rollouts": (1_000,),
-    "policy_versions": (1_000,), "queues_list": (2_500,), "simulations_list": (250,),
+    "policy_versions": (1_000,), "queues_list": (2_500,), "schedules_list": (20_000,),
+    "schedules_runs": (10_000,), "simulations_list": (250,),
 }  # fmt: skip
 BY_HAND = {"jobs_list", "jobs_tasks", "jobs_containers", "jobs_outputs", "jobs_events"}  # see ``historyjobs``
 
@@ -141,5 +146,6 @@ def _places(loaded: Loaded) -> dict[str, object]:
     """What stands for a name or a number in an address."""
     return {
         "job_id": loaded.large, "node_id": loaded.node, "path": "root.team0003", "name": "west", "username": "tenant",
-        "proposal_id": loaded.proposal, "rollout_id": loaded.rollout, "simulation_id": loaded.simulation,
+        "proposal_id": loaded.proposal, "rollout_id": loaded.rollout, "schedule_id": loaded.schedule,
+        "simulation_id": loaded.simulation,
     }  # fmt: skip

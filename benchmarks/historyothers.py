@@ -7,6 +7,7 @@ from client import Client
 TEAMS = 1_666  # each a queue with two leaves: with root, 4,999 queues
 CHANGES = 2_000  # of each kind of change of the policy
 SIMULATIONS, TOKENS, WINDOWS = 500, 2_000, 200
+SCHEDULES, TIMES = 200, 50  # of each owner, and of each twentieth of these
 DAYS_OF_USE = 400
 QUEUES_OF_CHARTS = 50
 
@@ -70,6 +71,20 @@ SELECT s.id, '', 'rack-' || i, '', now() + (i - 190) * interval '1 day', now() +
        now(), NULL
   FROM generate_series(1, %(windows)s) i, statestore_subcluster s
 """
+_SCHEDULES = """
+INSERT INTO statestore_schedule (name, owner_id, queue, cron, zone, except_days, job, template, given, digests, overlap,
+    start_within_s, keep, suspended, next_at, look_at, revision, created_at, changed_at)
+SELECT 'schedule-' || i, u.id, 'root.team' || lpad(((u.id * 7 + i) %% %(teams)s)::text, 4, '0') || '.prod', '0 4 * * *',
+       'UTC', '[]', 'name: nightly', '{}', '{}', '[]', 'skip', 3600, 50, i %% 10 = 0, now() + interval '1 day',
+       CASE WHEN i %% 10 > 0 THEN now() + interval '1 day' END, 1, now(), now()
+  FROM generate_series(1, %(schedules)s) i, accounts_user u WHERE u.role = 'tenant'
+"""
+_TIMES = """
+INSERT INTO statestore_schedulerun (schedule_id, at, outcome, message, times, made_at)
+SELECT s.id, now() - i * interval '1 day', CASE WHEN i %% 7 = 0 THEN 'overlap' ELSE 'refused' END,
+       'the queue is stopped', 1, now() - i * interval '1 day'
+  FROM generate_series(1, %(times)s) i, statestore_schedule s WHERE s.id %% 20 = 0
+"""
 _USE = """
 INSERT INTO statestore_usagehour (hour, sub_cluster_id, queue, owner_id, containers, memory_mib_s, vcores_milli_s,
     gpu_s)
@@ -93,7 +108,10 @@ SELECT w.step, s.id, to_timestamp(floor(extract(epoch FROM now()) / w.step) * w.
        statestore_seriesscope s
     ON CONFLICT DO NOTHING
 """
-_STEPS = (_AUDIT, _OVERRIDES, _PROPOSALS, _ROLLOUTS, _SIMULATIONS, _TOKENS, _JOIN_TOKENS, _WINDOWS, _USE, _SCOPES)
+_STEPS = (
+    _AUDIT, _OVERRIDES, _PROPOSALS, _ROLLOUTS, _SIMULATIONS, _TOKENS, _JOIN_TOKENS, _WINDOWS, _SCHEDULES, _TIMES, _USE,
+    _SCOPES,
+)  # fmt: skip
 
 
 def publish_queues(client: Client) -> None:
@@ -108,7 +126,7 @@ def fill(store: psycopg.Connection) -> None:
     """The rows beside those of jobs; those of the audit log come before what jobs leave there."""
     values = {
         "changes": CHANGES, "simulations": SIMULATIONS, "tokens": TOKENS, "windows": WINDOWS,
-        "days_of_use": DAYS_OF_USE, "charts": QUEUES_OF_CHARTS,
+        "days_of_use": DAYS_OF_USE, "charts": QUEUES_OF_CHARTS, "teams": TEAMS, "schedules": SCHEDULES, "times": TIMES,
     }  # fmt: skip
     for sql in (*_STEPS, _SERIES):
         store.execute(sql, values)

@@ -150,7 +150,7 @@ _OF_SOME = {"tasks": _TASKS, "containers": _CONTAINERS, "outputs": _OUTPUTS}
 class Loaded:
     """``first``, ``last``: numbers of the oldest and the newest job. ``large``: the job of many tasks, the tenant's.
 
-    ``node``, ``proposal``, ``rollout``, ``simulation``: numbers of some.
+    ``node``, ``proposal``, ``rollout``, ``schedule``, ``simulation``: numbers of some.
     """
 
     first: int
@@ -159,6 +159,7 @@ class Loaded:
     node: int
     proposal: int
     rollout: int
+    schedule: int
     simulation: int
 
 
@@ -197,6 +198,8 @@ def _choose(store: psycopg.Connection) -> Loaded:
         "SELECT min(id), max(id), (SELECT max(j.id) FROM statestore_job j JOIN accounts_user u ON u.id = j.owner_id"
         " WHERE u.username = 'tenant' AND j.state = %s), (SELECT max(id) FROM statestore_node),"
         " (SELECT max(id) FROM statestore_policyproposal), (SELECT max(id) FROM statestore_rollout),"
+        " (SELECT max(r.schedule_id) FROM statestore_schedulerun r JOIN statestore_schedule s ON s.id = r.schedule_id"
+        " JOIN accounts_user u ON u.id = s.owner_id WHERE u.username = 'tenant'),"
         " (SELECT max(id) FROM statestore_simulation) FROM statestore_job",
         (JobState.SUCCEEDED,),
     ).fetchone()

@@ -116,6 +116,7 @@ def history(
     *,
     begin: Annotated[str, typer.Option("--from", help="The window's begin: -4h or YYYY-MM-DDTHH:MM, UTC.")] = "-1h",
     end: Annotated[str | None, typer.Option("--to", help="Its end, the same; now, if left out.")] = None,
+    output: OutputOption = Format.table,
 ) -> None:
     """Write the jobs of a window of the recorded history into a file, to be replayed or simulated. For operators."""
     if file.suffix != ".gz":
@@ -124,7 +125,11 @@ def history(
     until = None if end is None else moment(end, "to", zone=UTC)
     with connected(ctx) as client:
         client.recorded_history(since, until, file)
-    say(f"{sum(1 for _ in trace.read(file)):,} jobs in {file}")
+    jobs = sum(1 for _ in trace.read(file))
+    if output is Format.json:
+        print_json({"path": str(file), "jobs": jobs})
+    else:
+        say(f"{jobs:,} jobs in {file}")
 
 
 def register(app: typer.Typer) -> None:

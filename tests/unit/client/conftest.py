@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -26,6 +28,7 @@ from contract.schedules import Schedule, ScheduleDetail
 from contract.subclusters import Overview
 from contract.waiting import GroupExplanation
 from tests.answers import said_by_the_api
+from tests.stores import ROOT
 
 TOKEN = "secret-token"
 
@@ -342,3 +345,11 @@ def cluster() -> Iterator[Cluster]:
     server.shutdown()
     thread.join()
     server.server_close()
+
+
+@pytest.fixture
+def env(cluster: Any, tmp_path: Path) -> dict[str, str]:
+    return {
+        "PATH": os.environ["PATH"], "HOME": str(tmp_path), "PYTHONPATH": str(ROOT), "HYDRA_URL": cluster.url,
+        "HYDRA_TOKEN": "secret-token",
+    }  # fmt: skip

@@ -13,21 +13,11 @@ from typing import Any
 
 import pytest
 
-from client.commands.data import place
-from client.errors import HydraError
-from contract.jobs import Output, Revision, RolloutState
+from contract.jobs import Revision, RolloutState
 from tests import hydractl
-from tests.answers import answer, said_by_the_api
+from tests.answers import said_by_the_api
 
 ROOT = Path(__file__).parents[3]
-
-
-@pytest.fixture
-def env(cluster: Any, tmp_path: Path) -> dict[str, str]:
-    return {
-        "PATH": os.environ["PATH"], "HOME": str(tmp_path), "PYTHONPATH": str(ROOT), "HYDRA_URL": cluster.url,
-        "HYDRA_TOKEN": "secret-token",
-    }  # fmt: skip
 
 
 def command(*words: str) -> list[str]:
@@ -367,38 +357,6 @@ def test_a_service_is_updated_and_rolled_back(cluster: Any, env: dict[str, str],
     going = said_by_the_api(RolloutState, revision=3, previous=2, updated=1, tasks=2, failures=1)
     cluster.on_get_job = lambda job: job.update(kind="service", revision=3, rollout=going)
     assert "1/2 tasks at revision 3, on its way from 2, 1 failed" in run(env, "job", "1").stdout
-
-
-def outputs(cluster: Any) -> None:
-    cluster.add_job({"name": "a", "groups": [{"name": "map", "count": 2}, {"name": "reduce"}]}, "SUCCEEDED")
-    rows = [("map", 0, "part", "part.json"), ("map", 1, "part", "part.json"), ("reduce", 0, "report", "out/r.txt")]
-    for group, index, name, path in rows:
-        data = f"{group}/{index}".encode()
-        digest = hashlib.sha256(data).hexdigest()
-        cluster.artifacts[digest] = data
-        cluster.outputs.append(
-            {"group": group, "index": index, "name": name, "path": path, "digest": digest, "size": len(data)}
-        )
-
-
-def test_fetch_stores_outputs_by_group_and_prints_one(cluster: Any, env: dict[str, str], tmp_path: Path) -> None:
-    outputs(cluster)
-    done = run(env, "fetch", "1", cwd=tmp_path)
-    paths = ["job-1/map/0/part.json", "job-1/map/1/part.json", "job-1/reduce/out/r.txt"]
-    assert done.stdout.split() == paths
-    assert [(tmp_path / p).read_text() for p in paths] == ["map/0", "map/1", "reduce/0"]
-    assert run(env, "fetch", "1", "report", "--stdout").stdout == "reduce/0"
-    ambiguous = run(env, "fetch", "1", "part", "--stdout")
-    assert (ambiguous.returncode, "--index" in ambiguous.stderr) == (2, True)
-    assert run(env, "fetch", "1", "part", "-i", "1", "--stdout").stdout == "map/1"
-    assert run(env, "fetch", "1", "nothing").returncode == 2
-
-
-@pytest.mark.parametrize("path", ["../x", "/etc/passwd", "a/../../x", "a\\..\\x", "nul\x00", "."])
-def test_no_output_leaves_the_folder(path: str) -> None:
-    with pytest.raises(HydraError, match=r"outside|artifacts get"):
-        group = ".." if path == "." else "g"
-        place(Path("job-1"), answer(Output, group=group, path=path, digest="0" * 64), several=False)
 
 
 def test_validate_needs_no_server(env: dict[str, str], tmp_path: Path) -> None:

@@ -1,0 +1,49 @@
+"""What ``hydractl fetch`` stores of a job's outputs, and where."""
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from client.commands.data import place
+from client.errors import HydraError
+from contract.jobs import Output
+from tests import hydractl
+from tests.answers import answer
+
+
+def outputs(cluster: Any) -> None:
+    cluster.add_job({"name": "a", "groups": [{"name": "map", "count": 2}, {"name": "reduce"}]}, "SUCCEEDED")
+    rows = [("map", 0, "part", "part.json"), ("map", 1, "part", "part.json"), ("reduce", 0, "report", "out/r.txt")]
+    for group, index, name, path in rows:
+        data = f"{group}/{index}".encode()
+        digest = hashlib.sha256(data).hexdigest()
+        cluster.artifacts[digest] = data
+        cluster.outputs.append(
+            {"group": group, "index": index, "name": name, "path": path, "digest": digest, "size": len(data)}
+        )
+
+
+def _run(env: dict[str, str], *words: str) -> Any:
+    return hydractl.run(words, env)
+
+
+def test_fetch_stores_outputs_by_group_and_prints_one(cluster: Any, env: dict[str, str], tmp_path: Path) -> None:
+    outputs(cluster)
+    done = hydractl.run(("fetch", "1"), env, "", tmp_path)
+    paths = ["job-1/map/0/part.json", "job-1/map/1/part.json", "job-1/reduce/out/r.txt"]
+    assert done.stdout.split() == paths
+    assert [(tmp_path / p).read_text() for p in paths] == ["map/0", "map/1", "reduce/0"]
+    assert _run(env, "fetch", "1", "report", "--stdout").stdout == "reduce/0"
+    ambiguous = _run(env, "fetch", "1", "part", "--stdout")
+    assert (ambiguous.returncode, "--index" in ambiguous.stderr) == (2, True)
+    assert _run(env, "fetch", "1", "part", "-i", "1", "--stdout").stdout == "map/1"
+    assert _run(env, "fetch", "1", "nothing").returncode == 2
+
+
+@pytest.mark.parametrize("path", ["../x", "/etc/passwd", "a/../../x", "a\\..\\x", "nul\x00", "."])
+def test_no_output_leaves_the_folder(path: str) -> None:
+    with pytest.raises(HydraError, match=r"outside|artifacts get"):
+        group = ".." if path == "." else "g"
+        place(Path("job-1"), answer(Output, group=group, path=path, digest="0" * 64), several=False)
