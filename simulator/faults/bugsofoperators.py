@@ -25,7 +25,7 @@ def _(real: Real) -> Real:
     """A node that has left for good is one like any other."""
 
     def put(self: Any, row: Any, seen: float = 0.0) -> int:
-        return int(real(self, row | {"revoked": False}, seen))
+        return int(real(self, row._replace(revoked=False), seen))
 
     return put
 

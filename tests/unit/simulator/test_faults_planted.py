@@ -5,13 +5,22 @@ import pytest
 from simulator.faults import life
 from simulator.faults.bugs import BUGS
 from simulator.faults.hunt import found_after
+from simulator.faults.planting import SEEDS
 from simulator.faults.world import World
+from tests.unit.simulator import test_faults_lives
 
 
 def test_there_are_enough_and_each_says_what_it_is() -> None:
     assert len(BUGS) >= 20
     assert all(bug.what.endswith(".") and "\n" not in bug.what for bug in BUGS.values())
     assert len({bug.what for bug in BUGS.values()}) == len(BUGS)
+
+
+def test_the_table_of_promises_says_how_many_lives_are_lived() -> None:
+    said = " ".join((test_faults_lives.ROOT / "docs" / "reliability.md").read_text().split())
+    lived = test_faults_lives.PARTS * test_faults_lives.SEEDS
+    assert f"{lived:,} seeds in each run, with every planted bug found within {SEEDS} (20)." in said
+    assert lived >= 2000 and all(bug.seeds <= SEEDS for bug in BUGS.values())
 
 
 # Found in a dozen lives and more only.
