@@ -77,8 +77,8 @@ def test_a_question_is_answered(operator: User, west: SubCluster, processes: Non
     for sub in (west, east):
         nodes(sub, 1, vcores_milli=1000)
     versions.publish(SYSTEM, POLICY | BY_CHANCE, "sends jobs by chance")
-    busy_hour(west, operator, 60, ("root.default", "root.prod.etl"))
-    asked = ask(operator, at(300), seeds=2)
+    busy_hour(west, operator, 180, ("root.default", "root.prod.etl"))
+    asked = ask(operator, at(100), seeds=2)
     row = until(asked.pk, State.DONE, State.FAILED)
     assert (row.state, row.message, row.progress, row.token) == (State.DONE, "", 1.0, None)
     result = row.result

@@ -29,7 +29,7 @@ RARE = {
     "moved-and-counted", "limits-of-one", "left-and-used", "another-nodes-containers", "moved-past-limit",
     "checksum-unchecked", "status-taken-twice", "vanished-too-early", "running-begun-again", "stop-untold",
     "stopping-is-ended", "lost-node-keeps-containers", "avoids-all-that-holds", "kill-forgets-delayed",
-    "ended-and-kept", "moved-half",
+    "ended-and-kept", "moved-half", "whole-gang-split", "intents-gone-before-commit",
 }  # fmt: skip
 
 
@@ -43,6 +43,7 @@ def test_a_planted_bug_is_found(name: str, record_property: pytest.FixtureReques
     record_property("seeds", found.seed + 1)  # type: ignore[operator]
 
 
+@pytest.mark.faults  # for its length
 def test_what_operators_do_is_checked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """In some lives the next turn of a leader makes the rows right again, so only a look after the step finds it."""
     bug, check = BUGS["gone-at-once"], World.check
