@@ -14,10 +14,13 @@ from typing import Any, Generic, ParamSpec, TypeVar
 
 import numpy as np
 
+from scheduler.core.linked import into_callers
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
 _kernels: list["Kernel[Any, Any]"] = []
+_in_callers: set[str] = set()  # qualified names of those that are compiled into their callers only
 
 
 class Kernel(Generic[P, T]):
@@ -48,6 +51,8 @@ class Kernel(Generic[P, T]):
                 function.__code__, function.__globals__ | names, function.__name__, function.__defaults__
             )
             copy.__module__, copy.__qualname__ = function.__module__, f"{function.__qualname__}-{self.digest()}"
+            if self.kernels_only and not self.options.get("cache", True):
+                _in_callers.add(copy.__qualname__)
             self.dispatcher = njit(**(self._wrapping() | self.options))(copy)
         return self.dispatcher
 
@@ -123,9 +128,10 @@ def compile_all(warm: Callable[[], object]) -> None:
         k._run = recording(k)
     try:
         warm()
-        for k, signatures in seen.items():
-            for types in signatures:
-                k.prepare().compile(types)
+        with into_callers(_in_callers):
+            for k, signatures in seen.items():
+                for types in signatures:
+                    k.prepare().compile(types)
     finally:
         for k in called:
             k._run = k.dispatcher if k.dispatcher is not None and k.dispatcher.signatures else k.interpreted
