@@ -37,9 +37,13 @@ _SHOWN = (
 
 @dataclass(slots=True)
 class _Known:
-    """What this process has read last; each is replaced as a whole."""
+    """What this process has read last; each is replaced as a whole.
+
+    fixed: of queues that were asked for, by position in the tree, what changes with it and with these capacities only.
+    """
 
     partitions: tuple[float, tuple[Partition, ...], dict[str, np.ndarray]] = (0.0, (), {})
+    fixed: tuple[PolicyTree | None, dict[str, bytes], dict[int, Json]] = (None, {}, {})
 
 
 _known = _Known()
@@ -113,12 +117,11 @@ def how_many(user: User) -> int:
     return len(_listed(user, tree, sight(user, tree), QueueFilter())) if tree else 0
 
 
-@shared
-def _limits(tree: PolicyTree) -> dict[str, tuple[list[list[int]], list[list[int]]]]:
+def _limits(tree: PolicyTree, amounts: dict[str, np.ndarray]) -> dict[str, tuple[list[list[int]], list[list[int]]]]:
     """By partition what each queue of the tree is guaranteed and may hold at most: (q, R), as lists."""
     found = {}
-    for name, amounts in capacities(tree.partitions).items():
-        guaranteed, maximum = resolve(tree.hierarchy, tree.limits[name], amounts)
+    for name, capacity in amounts.items():
+        guaranteed, maximum = resolve(tree.hierarchy, tree.limits[name], capacity)
         found[name] = guaranteed.tolist(), maximum.tolist()
     return found
 
@@ -173,9 +176,17 @@ def _jobs(tree: PolicyTree) -> list[JobCounts]:
 
 @shared
 def _fixed(tree: PolicyTree, rows: tuple[int, ...]) -> list[Json]:
-    """Of these queues what is the same for all who see them."""
-    limits = _limits(tree)
-    return [_described(tree.rows[at], at, limits) for at in rows]
+    """Of these queues what is the same for all who see them. Nobody changes it."""
+    amounts = capacities(tree.partitions)
+    of = {name: capacity.tobytes() for name, capacity in amounts.items()}
+    known_tree, known_of, known = _known.fixed
+    if known_tree is not tree or known_of != of:
+        known = {}
+        _known.fixed = tree, of, known
+    if missing := [at for at in rows if at not in known]:
+        limits = _limits(tree, amounts)
+        known.update({at: _described(tree.rows[at], at, limits) for at in missing})
+    return [known[at] for at in rows]
 
 
 def _described(q: Queue, at: int, limits: dict[str, Any]) -> Json:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from controlplane import heap
 from controlplane.statestore.capacities import DEFAULT, QueueLimits, R, resolve, weights
 from controlplane.statestore.models import PolicyVersion, Queue
 from controlplane.statestore.nodesets import ordered
@@ -68,6 +69,7 @@ class PolicyTree:
         return weights(self.hierarchy, self.limits[partition], self.weight, guaranteed)
 
 
+MANY = 500  # queues
 _known: dict[str, PolicyTree] = {}
 
 
@@ -82,6 +84,8 @@ def in_force() -> PolicyTree | None:
     known = _known.get("tree")
     if known is None or known.version != active[0]:
         known = _known["tree"] = _read(*active)
+        if len(known.rows) >= MANY:
+            heap.settle()  # it stays, and the collector would walk all of it every other second
     return known
 
 
