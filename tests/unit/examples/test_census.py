@@ -25,7 +25,7 @@ def task(script: str, folder: Path, **env: str) -> subprocess.CompletedProcess[s
 
 @pytest.fixture(scope="module")
 def census(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Three map tasks of twenty-four, which is an eighth of the library (the first ones have files of texts alone); returns the reduce task's work folder."""
+    """Three map tasks of twenty-four (the first have long texts alone); returns the reduce task's work folder."""
     base = tmp_path_factory.mktemp("census")
     (base / "reduce" / "parts").mkdir(parents=True)
     for index in range(3, 6):

@@ -92,7 +92,7 @@ def test_the_same_seed_gives_the_same_run_and_plans_keep_their_invariants() -> N
 
 
 def test_a_failed_node_costs_its_attempts_and_nothing_else() -> None:
-    s = simulated(crowd(5))
+    s = simulated(crowd(5, 30))
     node = next(iter(s.rows.subs[1].nodes))
     s.fail(1, node, 20.0, 60.0)
     run = s.run()
@@ -116,9 +116,9 @@ def churn(s: Simulation, mean_up_s: float, mean_down_s: float, until_s: float, s
 
 
 def test_churn_everywhere_and_leaders_that_change() -> None:
-    s = simulated(crowd(6), subs={"west": machines(3, "w"), "east": machines(3, "e")}, pace=Pace())
+    s = simulated(crowd(6, 30), subs={"west": machines(3, "w"), "east": machines(3, "e")}, pace=Pace())
     assert churn(s, 200.0, 20.0, 150.0, seed=1) > 0
-    for at in range(10, 120, 10):
+    for at in range(10, 70, 6):
         s.take_over(1 + at // 10 % 2, float(at), 3.0)
     run = s.run()
     assert (run.jobs["state"] >= JobState.SUCCEEDED).all()
