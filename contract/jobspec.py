@@ -221,6 +221,8 @@ def parse(data: Any, prefix: str = "", max_tasks: int = 1_000_000) -> tuple[JobS
     ``prefix`` stands before each field's name. Values of the job's parameters are put in first.
     """
     filled = fill(data, JobSpec)
+    if filled.given_up:
+        return None, told(filled.wrong, filled.job, prefix)
     spec, found, untold = _judged(filled.job, max_tasks)
     wrong = filled.wrong + [each for each in found if each.field not in filled.unknown]
     return (None, told(wrong, filled.job, prefix, untold)) if wrong else (spec, [])

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from itertools import islice
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
@@ -21,7 +22,7 @@ from pydantic import (
     WithJsonSchema,
 )
 
-from contract.atmost import AtMost
+from contract.atmost import MOST, AtMost
 from contract.base import Request
 from contract.fields import Text
 from contract.findings import explain, field_of
@@ -30,7 +31,7 @@ from contract.salvage import Loc, Unreadable
 from contract.values import SCALAR_SCHEMA, Value, ValueName, array_names
 from wire.arrays import REFERENCE, Scalar, as_text, references
 
-FILLED_MAX = 4 << 20  # characters that values come to, wherever they are put in
+FILLED_MAX = 4 << 20  # characters of values, wherever they are put in, and of the texts around them
 _NUMBER = re.compile(r"[+-]?\d{1,15}(?:\.\d{1,15})?(?:[eE][+-]?\d{1,3})?", re.ASCII)
 
 
@@ -70,11 +71,19 @@ class _Template(Request):
 
 @dataclass(slots=True)
 class Filled:
-    """A job without its parameters, as far as their values are known. unknown: fields in which some are not."""
+    """A job without its parameters, as far as their values are known. unknown: fields in which some are not.
+
+    given_up: so much is wrong that nothing else is looked at; the job is as it was.
+    """
 
     job: Any
     wrong: list[FieldError] = field(default_factory=list)
     unknown: Unreadable = field(default_factory=Unreadable)
+    given_up: bool = False
+
+
+class _Enough(Exception):
+    """More is wrong than is told, or values come to more than may be."""
 
 
 def fill(data: Any, kind: type[BaseModel]) -> Filled:
@@ -94,15 +103,17 @@ def fill(data: Any, kind: type[BaseModel]) -> Filled:
     else:
         values, wrong = _values(template)
         filling = _Filling(kind, values)
-    job = filling.walk(rest, ())
+    try:
+        job = filling.walk(rest, ())
+    except _Enough:
+        return Filled(rest, wrong + filling.wrong, given_up=True)
     return Filled(job, wrong + filling.wrong, Unreadable(filling.unknown))
 
 
 def _values(template: _Template) -> tuple[dict[str, Scalar | None], list[FieldError]]:
     """By name, what each parameter stands for; None where nobody knows."""
-    wrong = [
-        _no_such(f"set.{name}", name, template.parameters) for name in template.set if name not in template.parameters
-    ]
+    strange = (name for name in template.set if name not in template.parameters)
+    wrong = [_no_such(f"set.{name}", name, template.parameters) for name in islice(strange, MOST)]
     values: dict[str, Scalar | None] = {}
     for name, declared in template.parameters.items():
         at, given = f"parameters.{name}", declared.default
@@ -171,7 +182,7 @@ class _Filling:
         self._own = array_names(holder.get("array"))
         for name in self._own & set(self._values or ()):
             same = f"{name!r} is a parameter, too"
-            self.wrong.append(FieldError(field_of((*at, "array", name)), same, "give one of them another name"))
+            self._told(FieldError(field_of((*at, "array", name)), same, "give one of them another name"))
         yield
         self._own = set()
 
@@ -181,6 +192,7 @@ class _Filling:
         if whole:
             found = self._value(whole[1], where)
             return text if found is None else _fitting(found, types_at(self._kind, at))
+        self._spend(len(text), where)  # an alias may repeat it
         return REFERENCE.sub(lambda each: self._inserted(each, where), text)
 
     def _inserted(self, reference: re.Match[str], where: str) -> str:
@@ -191,23 +203,30 @@ class _Filling:
         if name in self._own:
             return None
         found = (self._values or {}).get(name)
-        if found is not None and not self._own.isdisjoint(references(as_text(found))):
+        if found is None:
+            if self._values is not None and name not in self._values:
+                self._told(_no_such(where, name, self._values))
+        elif not self._own.isdisjoint(references(as_text(found))):
             of_array = "a value in a group with an array cannot refer to it"
-            self.wrong.append(FieldError(where, of_array, "give another value, or put the reference into the file"))
-            self.unknown.add(where)
-            return None
-        if found is not None:
-            self._left -= len(as_text(found))
-            if self._left >= 0:
-                return found
-        if self._left < 0 and where not in self.unknown:
-            self.wrong.append(
-                FieldError(where, "values come to very much text", "put large ones into a file of the job")
-            )
-        elif self._values is not None and name not in self._values:
-            self.wrong.append(_no_such(where, name, self._values))
+            self._told(FieldError(where, of_array, "give another value, or put the reference into the file"))
+        else:
+            self._spend(len(as_text(found)), where)
+            return found
         self.unknown.add(where)
         return None
+
+    def _spend(self, characters: int, where: str) -> None:
+        self._left -= characters
+        if self._left < 0:
+            many = "values come to very much text"
+            self.wrong.append(FieldError(where, many, "put large ones into a file of the job"))
+            raise _Enough
+
+    def _told(self, error: FieldError) -> None:
+        """Of very much that is wrong no more is looked for: names that may have been meant take long to find."""
+        self.wrong.append(error)
+        if len(self.wrong) > MOST:
+            raise _Enough
 
 
 def types_at(kind: type[BaseModel], loc: Loc) -> set[Any]:

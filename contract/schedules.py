@@ -3,7 +3,7 @@
 import datetime as dt
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, AwareDatetime, Field, StringConstraints
+from pydantic import AfterValidator, AwareDatetime, Field, StringConstraints, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 from contract import words
@@ -32,7 +32,12 @@ Cron = Annotated[str, StringConstraints(min_length=1, max_length=255, pattern=NO
 ZoneName = Annotated[str, StringConstraints(min_length=1, max_length=64, pattern=NO_NUL)]
 Days = Annotated[str, StringConstraints(min_length=1, max_length=21, pattern=NO_NUL)]
 Overlap = Literal["skip", "allow", "replace"]
-JobText = Annotated[Text, Field(min_length=1, max_length=JOB_TEXT_MAX)]
+# Its schema has no pattern beside its length: who makes examples of it would try an expression of 131,072 repetitions.
+JobText = Annotated[
+    Text,
+    Field(min_length=1, max_length=JOB_TEXT_MAX),
+    WithJsonSchema({"type": "string", "minLength": 1, "maxLength": JOB_TEXT_MAX}),
+]
 StartWithin = Annotated[Whole, Field(ge=10, le=DAYS_30_S), WHOLE_SPAN]
 Outcome = Annotated[str, one_of("started", "refused", "overlap", "late", "suspended")]
 

@@ -11,7 +11,8 @@ import yaml
 
 from contract.problems import FIELD_PART_MAX, FieldError
 
-WRITTEN_MAX = 1_000_000  # values that aliases may stand for
+WRITTEN_MAX = 4 << 20  # characters that a text may come to with its aliases written out
+_VALUE = 4  # characters that a value counts for beside its own
 
 
 class _Strict(yaml.SafeLoader):
@@ -28,23 +29,23 @@ class _Strict(yaml.SafeLoader):
 
 
 class _Bounded(_Strict):
-    """For values that are walked through: aliases do not stand for very many."""
+    """For values that are walked through, or written out: aliases do not stand for very much."""
 
     def construct_document(self, node: yaml.Node) -> Any:
-        distinct: dict[int, int] = {}
-        written = _size(node, distinct)
-        if written > max(WRITTEN_MAX, len(distinct)):
-            raise yaml.YAMLError(f"its aliases stand for more than {WRITTEN_MAX:,} values")
+        if _size(node, {}) > max(WRITTEN_MAX, _VALUE * len(self.buffer)):
+            raise yaml.YAMLError(f"its aliases stand for too much: written out it has over {WRITTEN_MAX:,} characters")
         return super().construct_document(node)
 
 
 def _size(node: yaml.Node, known: dict[int, int]) -> int:
-    """How many nodes there are once every alias is written out. known: that of nodes, by identity."""
+    """Characters that there are once every alias is written out. known: those of nodes, by identity."""
     if id(node) in known:
         return known[id(node)]
     known[id(node)] = WRITTEN_MAX + 1  # while it is open: it would hold itself
-    size = 1
-    if isinstance(node, yaml.MappingNode):
+    size = _VALUE
+    if isinstance(node, yaml.ScalarNode):
+        size += len(node.value)
+    elif isinstance(node, yaml.MappingNode):
         size += sum(_size(key, known) + _size(value, known) for key, value in node.value)
     elif isinstance(node, yaml.SequenceNode):
         size += sum(_size(value, known) for value in node.value)
@@ -75,7 +76,7 @@ Places = dict[tuple[str | int, ...], Place]
 def documents(text: str) -> list[tuple[Any, Places]]:
     """The values of all documents, each with the place of every field, by its path. Raises as ``load`` does."""
     found: list[tuple[Any, Places]] = []
-    loader = _Strict(text)
+    loader = _Bounded(text)
     try:
         while loader.check_node():
             node, places = loader.get_node(), Places()

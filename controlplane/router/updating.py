@@ -68,7 +68,8 @@ def rollback(user: User, actor: Actor, job: Job, asked: RollbackRequest) -> None
         raise Invalid("there is nothing to go back to", [FieldError("to", "there is no such revision before", remedy)])
     target = others[-1]
     _claim(user, job, Live(size=max(0, target["size"] - job.spec_bytes)), "to")
-    _ask(actor, job, asked, target["spec"], target["size"], target["revision"], user.username)
+    spec = services.specification(job, target["revision"])
+    _ask(actor, job, asked, spec, target["size"], target["revision"], user.username)
 
 
 def _ask(actor: Actor, job: Job, asked: RolloutRequest, spec: Json, size: int, back: int | None, by: str) -> None:

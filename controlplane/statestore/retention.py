@@ -30,6 +30,7 @@ from controlplane.statestore.models import (
     TaskOutput,
 )
 from controlplane.statestore.queries.jobs import schedules
+from controlplane.statestore.queries.jobs.live import named_files
 from controlplane.statestore.series import duty as series
 from wire.states import JobState
 
@@ -112,10 +113,7 @@ def wanted_by_live_jobs(cutoff: dt.datetime) -> set[str]:
     """
     live = Job.objects.filter(state__lt=JobState.SUCCEEDED, submitted_at__lt=cutoff)
     wanted = set(TaskOutput.objects.filter(job__in=live).values_list("digest", flat=True))
-    for spec, revisions in live.values_list("spec", "revisions").iterator(chunk_size=BATCH):
-        for each in (spec, *(r["spec"] for r in revisions or ())):  # it may go back
-            wanted.update(digests(each))
-    wanted |= schedules.wanted_files()
+    wanted |= named_files(cutoff) | schedules.wanted_files()
     for rows in (MasterAsk.objects, MasterLaunch.objects):  # what masters have said since
         for spec in rows.filter(job__in=live).values_list("spec", flat=True).iterator(chunk_size=BATCH):
             wanted.update(digests(spec))

@@ -42,7 +42,7 @@ _SIZE = """
 SELECT count(DISTINCT w.id), COALESCE(sum(g.count), 0)
   FROM whatif_job w JOIN statestore_taskgroup g ON g.job_id = w.id
 """
-_DROPPED = "command,env,files,inputs,outputs,ports,health_check"
+_DROPPED = "array,command,env,files,inputs,outputs,ports,health_check"
 _JOBS = f"""
 SELECT j.id, j.queue, j.owner_id, j.priority, j.kind, j.state, s.name, j.submitted_at,
        (SELECT jsonb_agg(jsonb_build_object('no', g.no, 'name', g.name, 'count', g.count,

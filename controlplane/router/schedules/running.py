@@ -7,6 +7,7 @@ at once do it once, and the row's uniqueness stands behind both.
 
 import datetime as dt
 import time
+from collections import Counter
 
 import rules
 import structlog
@@ -28,6 +29,7 @@ from controlplane.statestore.queries.jobs import schedules as queries
 log = structlog.get_logger(__name__)
 BUDGET_S = 0.5  # of one look, so that other duties have their turn; the next look goes on
 AGAIN = dt.timedelta(seconds=10)  # while no sub-cluster takes jobs
+MINUTE_S, PART_S = 60.0, 2.0  # of each minute, what one account's schedules take before others' go first
 ERRORS_TOLD = 3
 
 
@@ -46,14 +48,36 @@ def step(now: dt.datetime | None = None, budget_s: float = BUDGET_S) -> int:
     return done
 
 
+class Parts:
+    """What accounts' schedules have taken of this process lately: who has had much comes after the others."""
+
+    def __init__(self) -> None:
+        self._since, self._took = 0.0, Counter[int]()
+
+    def took(self, owner: int, seconds: float) -> None:
+        """One of this account's was looked at for so long."""
+        self._took[owner] += seconds
+
+    def behind(self) -> list[int]:
+        """Accounts that have had their part of the minute."""
+        if time.monotonic() - self._since > MINUTE_S:
+            self._since = time.monotonic()
+            self._took.clear()
+        return [owner for owner, seconds in self._took.items() if seconds > PART_S]
+
+
+parts = Parts()
+
+
 def _one(now: dt.datetime) -> bool:
     """The time that has been due for longest, if there is one. Where it fails, others have their turn before it."""
-    row = None
+    row, began = None, time.monotonic()
     try:
         with transaction.atomic():
-            row = queries.due(now).first()
+            row = queries.due(now, parts.behind()).first()
             if row is not None:
                 _look(row, now)
+                parts.took(row.owner_id, time.monotonic() - began)
     except Exception:
         if row is not None:
             Schedule.objects.filter(pk=row.pk, look_at__lte=now).update(look_at=now + AGAIN)
@@ -150,6 +174,8 @@ def start(row: Schedule, calendar: Calendar, at: dt.datetime) -> tuple[int, str]
     mine = Actor(owner.pk)
     with transaction.atomic():
         answer = submission.submit_one(owner, mine, job, None)
+        if answer["queue"] != row.queue:  # in which it was written, by who might not submit to the other
+            raise Forbidden(f"the job says queue {answer['queue']} at this time, and the schedule is one of {row.queue}")
         if live and row.overlap == Schedule.Overlap.REPLACE:
             why = {"message": f"replaced by job {answer['id']} of its schedule"}
             jobs.change(mine, [Change(each, Intent.Kind.KILL, why) for each in live])

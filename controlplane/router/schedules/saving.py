@@ -1,13 +1,14 @@
 """Schedules as people make and change them: checked as submits are, by the same code."""
 
 import datetime as dt
+import json
 from dataclasses import dataclass, replace
 from typing import Any
 
 from contract import yamltext
 from contract.jobspec import JobSpec
 from contract.problems import FieldError
-from contract.schedules import UPCOMING, ScheduleRequest
+from contract.schedules import JOB_TEXT_MAX, UPCOMING, ScheduleRequest
 from controlplane.accounts.models import User
 from controlplane.router import jobfile, submission
 from controlplane.router.schedules import calendars, filling
@@ -16,6 +17,7 @@ from controlplane.statestore.actions.schedules import Written
 from controlplane.statestore.errors import Invalid
 
 Json = dict[str, Any]
+TEMPLATE_MAX = 4 * JOB_TEXT_MAX  # characters of JSON
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,7 @@ def check(user: User, owner: User, asked: ScheduleRequest, now: dt.datetime, *, 
     warned, outlook = list[FieldError](), Json()
     try:
         first, zone = ahead[0] if ahead else now, calendar.zone if calendar else dt.UTC
-        template = jobfile.read(asked.job)
+        template = _bounded(jobfile.read(asked.job))
         job = filling.job_of(template, asked.set, asked.name, first, zone)
         if owner.pk != user.pk:
             submission.checked(user, job, files=files)
@@ -57,6 +59,17 @@ def check(user: User, owner: User, asked: ScheduleRequest, now: dt.datetime, *, 
     if wrong or spec is None or calendar is None:
         raise Invalid("the schedule has errors", wrong)
     return Checked(_written(asked, template, spec, ahead[0]), calendar, ahead, _of_job(warned, asked), outlook)
+
+
+def _bounded(template: Any) -> Any:
+    """A job file as it is kept, every alias written out."""
+    size = 0
+    for piece in json.JSONEncoder(default=str).iterencode(template):
+        size += len(piece)
+        if size > TEMPLATE_MAX:
+            many = f"comes to more than {TEMPLATE_MAX:,} characters with its aliases written out"
+            raise Invalid("the job file says too much", [FieldError("job", many, "put what is large into files")])
+    return template
 
 
 def upcoming(calendar: Calendar, now: dt.datetime) -> list[dt.datetime]:

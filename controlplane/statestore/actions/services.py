@@ -50,6 +50,7 @@ def restart(actor: Actor, job: Job, group: str | None, index: int | None, by: st
         Change(
             job, Intent.Kind.RESTART,
             {"group": no, "attempts": runs(found), "one_by_one": index is None, "by": by},
+            told={"group": no, "index": index, "by": by},  # attempts may be many
         )
         for no, _ in chosen.values()
         if (found := services.live(job, no, index))
@@ -71,6 +72,8 @@ def update(actor: Actor, job: Job, asked: dict[str, Any]) -> None:
     if going is not None and asked["back"] != going["previous"]:
         back = f"wait for it, or roll back to {going['previous']} first"
         raise Conflict(f"revision {now} of job {job.pk} is still being rolled out; {back}")
+    if Intent.objects.filter(sub_cluster_id=job.home_id, job_id=job.pk, kind=Intent.Kind.UPDATE).exists():
+        raise Conflict(f"job {job.pk} is to be updated already, and its home has not begun yet; ask again when it has")
     told = {name: value for name, value in asked.items() if name != "spec"}
     jobs.change(actor, [Change(job, Intent.Kind.UPDATE, asked, {"revision": now}, told)])
 

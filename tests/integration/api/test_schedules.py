@@ -298,6 +298,14 @@ def test_whatever_is_sent_is_answered(world: World, settings: Any) -> None:
     assert not list(faults(sent, "/api/v1/", f"Token {world['tenant'].token}", Random(3), 12))
 
 
+def test_what_aliases_stand_for_is_bounded(world: World) -> None:
+    """It is kept written out, and read at each of its times."""
+    values = ", ".join(f"v{n}: *a" for n in range(200))
+    text = f'{{parameters: {{a: &a "{"x" * 4000}", {values}}}, name: a, groups: [{{name: g, command: ls}}]}}'
+    (wrong,) = world["tenant"].post("schedules", asked(job=text)).json()["errors"]
+    assert wrong["field"] == "job" and "aliases written out" in wrong["message"]
+
+
 def test_names_numbers_and_revisions(world: World, settings: Any) -> None:
     row = create(world)
     again = world["tenant"].post("schedules", asked())
@@ -327,6 +335,32 @@ def test_nobody_runs_in_anothers_name_what_he_may_not_submit(world: World) -> No
     stolen = json.dumps(job(queue="root.prod.web", files=[{"path": "x", "digest": digest}]))
     assert errors(change(world, row, "admin", job=stolen)) == [("job.files.0.digest", 1)]
     assert change(world, row, "submitter", job=stolen).status_code == 200
+
+
+def test_a_job_stays_in_the_queue_that_was_looked_at(world: World) -> None:
+    """Parameters may make another of it at another time, where who wrote it could not submit."""
+    row = create(world, "submitter", job=json.dumps(job(queue="root.prod.etl")))
+    Schedule.objects.filter(pk=row.pk).update(queue="root.prod.web")  # as of the day on which it was written
+    running.step(first(row))
+    assert became(row) == [(first(row) - HOUR, "refused", 1)] and Job.objects.count() == 0
+    assert "root.prod.etl" in row.runs.get().message
+
+
+def test_who_has_much_to_start_keeps_no_other_waiting(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One look starts a few large jobs; who is put last is so for a minute."""
+    many = [create(world, name=f"s{n}") for n in range(3)]
+    one = create(world, "other")
+    at = first(one)
+    Schedule.objects.filter(pk__in=[row.pk for row in many]).update(look_at=at - HOUR)
+    monkeypatch.setattr(running, "parts", running.Parts())
+    monkeypatch.setattr(running, "PART_S", 0.0)
+    running.step(at, budget_s=0)
+    running.step(at, budget_s=0)
+    assert became(one) == [(at, "started", 1)] and sum(len(became(row)) for row in many) == 1
+    running.step(at)
+    assert all(became(row) == [(at, "started", 1)] for row in many)
+    monkeypatch.setattr(running, "MINUTE_S", 0.0)
+    assert running.parts.behind() == []
 
 
 def test_its_history_is_bounded_and_forgets_no_job_that_lives(world: World) -> None:
@@ -371,6 +405,7 @@ def test_lists_show_what_one_may_see_with_its_last_run_at_a_bounded_cost(
     with django_assert_max_num_queries(3):
         page = queries.list_page(world.users["operator"], Cursor(), 50, None, None, None)
     assert len(page.results) == 6
+    assert all({"job", "template", "given"} <= row.get_deferred_fields() for row, _ in page.results), "job files"
     named = {each["name"] for each in world["admin"].get("schedules?queue=root.prod.etl").json()["results"]}
     assert named == {f"s{n}" for n in range(5)}
     one = world["operator"].get("schedules?owner=submitter&name=s3").json()["results"]

@@ -1,12 +1,14 @@
 """Services while they run, over REST: who may, what is refused and how, what the home is told, what is shown."""
 
 import datetime as dt
+import tracemalloc
 from typing import Any
 
 import pytest
 
 from controlplane.statestore import retention
 from controlplane.statestore.models import AuditEntry, Container, Intent, Job, TaskGroup
+from controlplane.statestore.queries.jobs import services
 from tests.integration.api.world import World, job
 from wire.states import ContainerState, JobState
 
@@ -73,7 +75,8 @@ def test_a_restart_names_the_attempts_that_run_now(world: World) -> None:
     assert [(a["group"], a["attempts"], a["one_by_one"]) for a in asked] == [
         (0, [[2, 1, 4]], False), (0, web, True), (0, web, True), (1, api, True),
     ]  # fmt: skip
-    assert AuditEntry.objects.filter(action="job.restart", target=f"job/{mine}").count() == 4
+    told = [e.after for e in AuditEntry.objects.filter(action="job.restart", target=f"job/{mine}").order_by("id")]
+    assert len(told) == 4 and told[0] == {"group": 0, "index": 2, "by": "tenant"}, "the log has no list of attempts"
 
 
 def test_admins_of_the_queue_may_and_strangers_may_not(world: World) -> None:
@@ -225,3 +228,32 @@ def test_files_of_a_revision_that_a_service_may_go_back_to_are_kept(world: World
     Job.objects.filter(pk=mine).update(spec=specs[1], revisions=kept)
     later = dt.datetime.now(dt.UTC) + dt.timedelta(days=1)
     assert {old, new} <= retention.wanted_by_live_jobs(later)
+
+
+def test_of_one_service_one_update_waits_for_its_home(world: World) -> None:
+    """Each is as large as a job may be, and while nobody leads the home none is taken in."""
+    mine = service(world)
+    spec = spec_of(world, mine, command=["serve", "--better"])
+    assert put(world, mine, spec).status_code == 202
+    again = put(world, mine, spec)
+    assert again.status_code == 409 and "has not begun" in again.json()["detail"]
+    assert Intent.objects.filter(kind="update").count() == 1
+
+
+def test_what_revisions_say_is_not_read_where_it_is_not_asked_for(world: World) -> None:
+    """Ten of them are ten times what a job may say, and housekeeping looks at all services."""
+    mine = service(world)
+    groups = [{"name": "web", "env": {"A": "x" * (1 << 20)}, "files": [{"path": "x", "digest": "a" * 64}]}]
+    kept = [{"revision": n, "at_us": 0, "by": "ann", "outcome": "", "back": None, "size": 1, "spec": {"groups": groups}}
+            for n in range(1, 11)]  # fmt: skip
+    Job.objects.filter(pk=mine).update(revisions=kept)
+    row = Job.objects.defer("spec", "revisions").get(pk=mine)
+    tracemalloc.start()
+    try:
+        assert [each["revision"] for each in services.revisions(row)] == [*range(1, 11)]
+        later = dt.datetime.now(dt.UTC) + dt.timedelta(days=1)
+        assert retention.wanted_by_live_jobs(later) == {"a" * 64}
+        assert tracemalloc.get_traced_memory()[1] < 4 << 20
+    finally:
+        tracemalloc.stop()
+    assert services.specification(row, 3) == {"groups": groups}

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contract import parameters, yamltext
+from contract.atmost import MOST
 from contract.jobspec import JobSpec, parse
 
 TEMPLATE = """\
@@ -111,3 +112,23 @@ def test_what_values_come_to_is_bounded() -> None:
     assert any("values come to very much text" in each.message for each in errors)
     filled = parameters.fill(job, JobSpec).job
     assert len(json.dumps(filled)) < 6 << 20
+
+
+def test_of_names_that_are_not_declared_few_are_looked_for() -> None:
+    """Each is compared with all that are: a megabyte of them would take minutes."""
+    known = {f"parameter_of_this_job_{n}": 1 for n in range(256)}
+    words = ["${{ parameter_of_that_job }} " * 10] * 300
+    job = {"name": "a", "parameters": known, "groups": [{"name": "g", "command": words}]}
+    assert len(parameters.fill(job, JobSpec).wrong) <= MOST + 1
+    errors = parse(job | {"set": {f"parameter_of_no_job_{n}": 1 for n in range(256)}})[1]
+    assert len(errors) == MOST and "more errors" in errors[-1].message
+
+
+def test_a_text_that_aliases_repeat_is_not_put_together_for_each() -> None:
+    """128 KiB of YAML would become gigabytes; some megabytes may be read."""
+    text = "${{ v }}" + "x" * 60_000
+    job = {"name": "a", "parameters": {"v": ""}, "tags": [text] * 2000}
+    filled = parameters.fill(job, JobSpec)
+    assert sum(map(len, {id(tag): tag for tag in filled.job["tags"]}.values())) < parameters.FILLED_MAX
+    (error,) = parse(job)[1]
+    assert "values come to very much text" in error.message and error.field.startswith("tags.")

@@ -1,5 +1,6 @@
-"""What an account has of jobs that have not ended."""
+"""What is live: what an account has of jobs that have not ended, and the files that such jobs name."""
 
+import datetime as dt
 from typing import NamedTuple
 
 from django.db import connection
@@ -24,6 +25,15 @@ WITH live AS (
 SELECT queue, count(*), sum(task_count + coalesce(more.tasks, 0))::bigint, sum(greatest(spec_bytes, more.size))::bigint
   FROM live LEFT JOIN more ON more.job_id = live.id GROUP BY queue
 """
+# In the database: of a service each of ten revisions says as much as a job may.
+_FILES = f"""
+SELECT DISTINCT file->>'digest' FROM statestore_job j, LATERAL (
+         SELECT jsonb_path_query(j.spec, '$.files[*]')
+    UNION ALL SELECT jsonb_path_query(j.spec, '$.groups[*].files[*]')
+    UNION ALL SELECT jsonb_path_query(j.revisions, '$[*].spec.files[*]')
+    UNION ALL SELECT jsonb_path_query(j.revisions, '$[*].spec.groups[*].files[*]')) named(file)
+ WHERE j.state < {int(JobState.SUCCEEDED)} AND j.submitted_at < %s AND file->>'digest' IS NOT NULL
+"""
 
 
 class LiveRow(NamedTuple):
@@ -40,3 +50,13 @@ def live(owner_id: int) -> list[LiveRow]:
     with connection.cursor() as cursor:
         cursor.execute(_LIVE, [owner_id])
         return [LiveRow(*row) for row in cursor.fetchall()]
+
+
+def named_files(before: dt.datetime) -> set[str]:
+    """Digests of files that jobs from before then name that have not ended; of a service, in any of its revisions.
+
+    One query.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(_FILES, [before])
+        return {digest for (digest,) in cursor.fetchall()}

@@ -1,10 +1,11 @@
 """Schedules as the API shows them, what became of their times, and what of them is due."""
 
 import datetime as dt
+from collections.abc import Collection
 from typing import Any
 
 from django.db import connection
-from django.db.models import QuerySet
+from django.db.models import Case, QuerySet, When
 
 from controlplane.accounts.models import User
 from controlplane.accounts.rights import visible_jobs_q
@@ -32,7 +33,8 @@ def list_page(user: User, at: Cursor, size: int, owner: str | None, queue: str |
 
     Three queries.
     """
-    found = Schedule.objects.select_related("owner").defer("job", "given").filter(visible_jobs_q(user))
+    found = Schedule.objects.select_related("owner").defer("job", "template", "given", "digests")
+    found = found.filter(visible_jobs_q(user))
     if owner is not None:
         found = found.filter(owner__username=owner)
     if queue is not None:
@@ -83,10 +85,14 @@ def run_json(run: ScheduleRun) -> Json:
     }
 
 
-def due(now: dt.datetime) -> "QuerySet[Schedule]":
-    """What is due, the longest first, its rows locked; those that another process looks at are passed over."""
+def due(now: dt.datetime, behind: Collection[int] = ()) -> "QuerySet[Schedule]":
+    """What is due, the longest first, its rows locked; those that another process looks at are passed over.
+
+    behind: accounts whose schedules come after all others.
+    """
     found = Schedule.objects.select_for_update(skip_locked=True, of=("self",)).select_related("owner")
-    return found.filter(look_at__lte=now).order_by("look_at")
+    last = [Case(When(owner_id__in=behind, then=1), default=0)] if behind else []
+    return found.filter(look_at__lte=now).order_by(*last, "look_at")
 
 
 def live_jobs(schedule: Schedule) -> list[Job]:

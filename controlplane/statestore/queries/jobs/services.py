@@ -1,13 +1,26 @@
 """What runs of a service now, and what was asked of it since it was submitted."""
 
 import datetime as dt
+import json
 from collections.abc import Sequence
 from typing import Any
+
+from django.db import connection
 
 from controlplane.statestore.models import Container, Job, TaskGroup
 
 Attempt = tuple[int, int]
 Json = dict[str, Any]
+_KEPT = """
+SELECT (SELECT jsonb_agg(kept.said - 'spec' ORDER BY kept.nth)
+          FROM jsonb_array_elements(j.revisions) WITH ORDINALITY kept(said, nth))::text
+  FROM statestore_job j WHERE j.id = %s
+"""
+_SPEC = """
+SELECT COALESCE(jsonb_path_query_first(revisions, '$[*] ? (@.revision == $number).spec',
+                                       jsonb_build_object('number', %s::int)), spec)::text
+  FROM statestore_job WHERE id = %s
+"""
 
 
 def groups(job: Job) -> dict[str, tuple[int, int]]:
@@ -70,13 +83,25 @@ def revision_of(services: Json | None, group_no: int, task: int, attempt: int) -
 
 
 def revisions(job: Job) -> list[Json]:
-    """All that is kept of the job's revisions, the oldest first, with their specifications. One query.
+    """All that is kept of the job's revisions, the oldest first, but for their specifications. Two queries at most.
 
     A job that was never updated has one.
     """
-    kept, spec, owner = Job.objects.values_list("revisions", "spec", "owner__username").get(pk=job.pk)
-    first = {"revision": 1, "at_us": job.submitted_at.timestamp() * 1e6, "by": owner, "outcome": "", "back": None}
-    return list(kept or [first | {"size": job.spec_bytes, "spec": spec}])
+    with connection.cursor() as cursor:
+        cursor.execute(_KEPT, [job.pk])
+        (kept,) = cursor.fetchone()
+    if kept:
+        return list(json.loads(kept))
+    first = {"revision": 1, "at_us": job.submitted_at.timestamp() * 1e6, "by": job.owner.username}
+    return [first | {"outcome": "", "back": None, "size": job.spec_bytes}]
+
+
+def specification(job: Job, revision: int) -> Json:
+    """What one of the job's revisions runs. One query."""
+    with connection.cursor() as cursor:
+        cursor.execute(_SPEC, [revision, job.pk])
+        found: Json = json.loads(cursor.fetchone()[0])
+    return found
 
 
 def as_answers(kept: Sequence[Json]) -> list[Json]:
