@@ -4,12 +4,12 @@ import datetime as dt
 from dataclasses import dataclass, replace
 from typing import Any
 
-from contract import yamltext
+from contract import jobspec, yamltext
 from contract.jobspec import JobSpec
 from contract.problems import FieldError
 from contract.schedules import UPCOMING, ScheduleRequest
 from controlplane.accounts.models import User
-from controlplane.router import jobfile, submission
+from controlplane.router import jobfile, secrets, submission
 from controlplane.router.schedules import calendars, filling
 from controlplane.router.schedules.calendars import Calendar
 from controlplane.statestore.actions.schedules import Written
@@ -47,7 +47,7 @@ def check(user: User, owner: User, asked: ScheduleRequest, now: dt.datetime, *, 
         template = jobfile.read(asked.job)
         job = filling.job_of(template, asked.set, asked.name, first, zone)
         if owner.pk != user.pk:
-            submission.checked(user, job, files=files)
+            _check_writer(user, owner, job, files=files)
         spec, warned, outlook = submission.checked(owner, job, files=files)
     except Invalid as error:
         wrong += _of_job(error.errors or [FieldError("", error.detail)], asked)
@@ -57,6 +57,14 @@ def check(user: User, owner: User, asked: ScheduleRequest, now: dt.datetime, *, 
     if wrong or spec is None or calendar is None:
         raise Invalid("the schedule has errors", wrong)
     return Checked(_written(asked, template, spec, ahead[0]), calendar, ahead, _of_job(warned, asked), outlook)
+
+
+def _check_writer(user: User, owner: User, job: Any, *, files: bool) -> None:
+    """``Invalid`` unless somebody else may write what is to run in the owner's name."""
+    spec, _ = jobspec.parse(job)
+    if spec is not None and (wrong := secrets.of_others(spec, owner)):
+        raise Invalid("the job has errors", wrong)
+    submission.checked(user, job, files=files)
 
 
 def upcoming(calendar: Calendar, now: dt.datetime) -> list[dt.datetime]:
