@@ -74,7 +74,7 @@ class FileSpec(Request):
 
 
 class SecretSpec(Request):
-    """A secret of the job's owner: the variable ``env`` of the task, or the file ``path``, which its user alone reads."""
+    """A secret of the job's owner: the task's variable ``env``, or the file ``path``, which its user alone reads."""
 
     name: SecretName
     env: EnvName | None = None

@@ -100,7 +100,11 @@ def launch_context(
     env = environment(lease, template, folder, location, container.ports)
     env |= {name: value for name, value in confidential.env.items() if not name.startswith(RESERVED)}
     if template.master:
-        env |= {"HYDRA_API_URL": config.control_plane, "HYDRA_AM_TOKEN": confidential.token, "HYDRA_API_CA": config.ca_file}
+        env |= {
+            "HYDRA_API_URL": config.control_plane,
+            "HYDRA_AM_TOKEN": confidential.token,
+            "HYDRA_API_CA": config.ca_file,
+        }
     return LaunchContext(
         id=lease.container_id,
         argv=argv,

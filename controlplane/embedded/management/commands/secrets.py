@@ -15,4 +15,6 @@ class Command(BaseCommand):
         found = secrets.reseal()
         self.stdout.write(f"{found.done} secrets are sealed under the first key")
         for owner, name in found.unreadable:
-            self.stderr.write(f"secret {name} of account {owner} opens with none of the keys; its owner can put it again")
+            self.stderr.write(
+                f"secret {name} of account {owner} opens with none of the keys; its owner can put it again"
+            )
