@@ -21,7 +21,7 @@ from wire.resources import GPUS_MAX, OF_AXIS
 
 JOB_NAME = r"^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$"
 DNS = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
-SECRET_NAME = r"^[A-Za-z0-9][-A-Za-z0-9_.]*$"
+SECRET_NAME = r"^[A-Za-z0-9][-A-Za-z0-9_.]*$"  # noqa: S105
 NO_NUL = r"^[^\x00]*$"
 SOME = r"^[^\x00]+$"  # not empty, and the same
 DAYS_30_S = 30 * 86400

@@ -17,8 +17,8 @@ def _value(value: SecretStr) -> SecretStr:
         remedy = "give a text without NUL; write what is no text in base64"
         raise PydanticCustomError("written", "is empty or holds a NUL character", {"remedy": remedy})
     if len(text) > VALUE_MAX or len(text.encode()) > VALUE_MAX:
-        remedy = "give less: keys and passwords, not data"
-        raise PydanticCustomError("written", f"is longer than {VALUE_MAX:,} bytes", {"remedy": remedy})
+        told = {"most": f"{VALUE_MAX:,}", "remedy": "give less: keys and passwords, not data"}
+        raise PydanticCustomError("written", "is longer than {most} bytes", told)
     return value
 
 
