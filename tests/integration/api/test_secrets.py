@@ -8,7 +8,7 @@ import pytest
 from django.core.management import call_command
 from django.db import connection
 
-from controlplane.statestore.models import AuditEntry, Container, Intent, Job, Secret
+from controlplane.statestore.models import AuditEntry, Container, Intent, Job, MasterAsk, Secret
 from tests.integration.api import rows
 from tests.integration.api.test_masters import application
 from tests.integration.api.test_schedules import asked as scheduled
@@ -171,7 +171,12 @@ def test_containers_of_a_master_have_what_it_has_itself(world: World) -> None:
     app = application(world, secrets=SECRETS[:1])
     ask = {"id": "work", "target": 1, "command": ["work"], "secrets": SECRETS[:1]}
     assert wrong(app("POST", "allocate", {"asks": [ask | {"secrets": SECRETS}]})) == ["asks.0.secrets.1.name"]
-    app.post("allocate", {"asks": [ask, {"id": "slot", "target": 1}]})
+    plain = {"id": "plain", "target": 1, "command": ["work"]}
+    app.post("allocate", {"asks": [ask, {"id": "slot", "target": 1}, plain]})
+    stored = MasterAsk.objects.get(name="plain")
+    assert stored.spec.pop("secrets") == []
+    stored.save()  # as a release without secrets has kept it
+    app.post("allocate", {"asks": [plain]})
     assert given(world, app.granted())["secrets"] == {"db": VALUE}
     held = app.granted(group=2)
     assert given(world, held)["secrets"] == {}

@@ -65,7 +65,7 @@ function Put({ known, onClose }: { known: string; onClose: () => void }) {
     <Confirm title={known ? `Replace ${known}` : "New secret"} action="Keep it" busy={keep.isPending} error={told} onClose={onClose} onConfirm={() => keep.mutate()}>
       <p>It is never shown again. Tasks that start from now on get it, also those of services that run.</p>
       {!known && <TextInput label="Name" description="Letters, digits, -, _ and ." required maxLength={63} autoComplete="off" spellCheck={false} value={name} error={said("name")} onChange={(e) => setName(e.currentTarget.value)} />}
-      <Textarea label="Value" description="Kept as it is, line ends too" required autosize minRows={2} maxRows={10} autoComplete="off" spellCheck={false} className="mono" value={value} error={said("value")} onChange={(e) => setValue(e.currentTarget.value)} />
+      <Textarea label="Value" description="Kept as it is, line ends too" required autosize minRows={2} maxRows={10} autoComplete="off" spellCheck={false} classNames={{ input: "mono" }} value={value} error={said("value")} onChange={(e) => setValue(e.currentTarget.value)} />
       <Command text={hydractl("secret", "put", name || "NAME", "--file", "FILE")} />
     </Confirm>
   );
