@@ -9,10 +9,12 @@ from urllib.parse import parse_qs, quote, urlsplit
 from client import answers
 from client.transport import Transport
 from contract.accounts import Account, JoinTokenLine, NewToken, Token
+from contract.secrets import Secret
 from contract.system import AuditEntry, Component
 
 _ACCOUNTS = "/api/v1/accounts"
 _TOKENS = "/api/v1/me/tokens"
+_SECRETS = "/api/v1/me/secrets"
 _JOIN_TOKENS = "/api/v1/join-tokens"
 
 
@@ -82,6 +84,19 @@ class AccountCalls:
 
     def revoke_token(self, key: str) -> None:
         self._transport.request("DELETE", f"{_TOKENS}/{quote(key, safe='')}")
+
+    def secrets(self) -> list[Secret]:
+        """One's own, by name; never a value."""
+        return [answers.read(Secret, row) for row in self._transport.request("GET", _SECRETS).json()["results"]]
+
+    def put_secret(self, name: str, value: str) -> Secret:
+        """Keep a value for one's own jobs, instead of what had the name. Tasks that start from now on get it."""
+        at = f"{_SECRETS}/{quote(name, safe='')}"
+        return answers.read(Secret, self._transport.request("PUT", at, json={"value": value}).json())
+
+    def delete_secret(self, name: str) -> None:
+        """Tasks that start later and name it fail."""
+        self._transport.request("DELETE", f"{_SECRETS}/{quote(name, safe='')}")
 
     def join_tokens(self) -> list[JoinTokenLine]:
         """Tokens with which nodes and sub-clusters could register now; never their text."""

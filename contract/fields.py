@@ -21,6 +21,7 @@ from wire.resources import GPUS_MAX, OF_AXIS
 
 JOB_NAME = r"^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$"
 DNS = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
+SECRET_NAME = r"^[A-Za-z0-9][-A-Za-z0-9_.]*$"  # noqa: S105
 NO_NUL = r"^[^\x00]*$"
 SOME = r"^[^\x00]+$"  # not empty, and the same
 DAYS_30_S = 30 * 86400
@@ -138,6 +139,7 @@ Tag = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][-A-Za-z0-9_.:/=]*$
 Text = Annotated[str, StringConstraints(pattern=NO_NUL)]
 EnvName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=128)]
 OutputName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][-A-Za-z0-9_.]*$", max_length=63)]
+SecretName = Annotated[str, StringConstraints(pattern=SECRET_NAME, max_length=63)]
 Digest = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 PlaceName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$", max_length=63)]
 PartitionName = Annotated[str, StringConstraints(pattern=r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$", max_length=63)]

@@ -21,6 +21,7 @@ MESSAGES = {
 REMEDIES = {
     "missing": "add the field",
     "string_type": "give a text; in YAML, put it in quotes",
+    "variable": "give a text; in YAML, put it in quotes. For a secret use the group's field `secrets`",
     "string_unicode": "give valid Unicode text",
     "int_type": "give a whole number without quotes",
     "float_type": "give a number without quotes",
@@ -80,7 +81,8 @@ def _remedy(error: ErrorDetails, kind: type[BaseModel]) -> str:
         return PATTERN_REMEDIES.get(
             context.get("pattern", ""), "use letters, digits and the punctuation the tenants' guide names for it"
         )
-    return REMEDIES.get(error["type"], "see the tenants' guide for what this field takes").format_map(context)
+    mistake = "variable" if error["type"] == "string_type" and "env" in error["loc"][-2:-1] else error["type"]
+    return REMEDIES.get(mistake, "see the tenants' guide for what this field takes").format_map(context)
 
 
 def _spelling(name: str, known: list[str]) -> str:

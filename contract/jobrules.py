@@ -163,6 +163,8 @@ def _group(spec: "JobSpec", no: int, group: "GroupSpec") -> Iterator[FieldError]
         )
     if group.env:
         yield from _env(at, group)
+    if group.secrets:
+        yield from _secrets(at, spec, group)
     if group.files:
         of_job = dict.fromkeys(f.path for f in spec.files)  # which are told of at the job where one stands twice
         yield from _twice(at + "files", [*of_job, *(f.path for f in group.files)], "two files have the path")
@@ -208,6 +210,22 @@ def _env(at: str, group: "GroupSpec") -> Iterator[FieldError]:
             yield FieldError(f"{at}env.{name}", "names beginning with HYDRA_ are set by Hydra", "choose another name")
     if sum(len(k.encode()) + len(v.encode()) for k, v in group.env.items()) > MAX_ENV_BYTES:
         yield FieldError(at + "env", f"is larger than {MAX_ENV_BYTES} bytes in all", "put large values into a file")
+
+
+def _secrets(at: str, spec: "JobSpec", group: "GroupSpec") -> Iterator[FieldError]:
+    at += "secrets"
+    for i, secret in enumerate(group.secrets):
+        if (secret.env is None) == (secret.path is None):
+            remedy = "give either env: A_NAME or path: a/file"
+            yield FieldError(f"{at}.{i}", "says not one way to have it", remedy)
+        if secret.env is not None and secret.env.startswith(RESERVED_ENV):
+            yield FieldError(f"{at}.{i}.env", "names beginning with HYDRA_ are set by Hydra", "choose another name")
+        if secret.env in group.env:
+            yield FieldError(f"{at}.{i}.env", f"`env` has {secret.env} too", "remove one of them")
+    yield from _twice(at, [s.env for s in group.secrets if s.env], "two secrets have the variable")
+    placed = {f.path for f in (*spec.files, *group.files)} | {i.path for i in group.inputs}
+    taken = [*placed, *(s.path for s in group.secrets if s.path)]
+    yield from _twice(at, taken, "another file has the path")
 
 
 def _twice(field: str, values: list[str], what: str) -> Iterator[FieldError]:

@@ -32,6 +32,7 @@ from contract.fields import (
     PortName,
     QueuePath,
     RelativePath,
+    SecretName,
     Tag,
     Text,
     Timeout,
@@ -70,6 +71,17 @@ class FileSpec(Request):
     digest: Digest
     size: Annotated[Whole, Field(ge=0)] = 0
     mode: Annotated[Whole, Field(ge=0, le=0o777)] = 0o644
+
+
+class SecretSpec(Request):
+    """A secret of the job's owner: the task's variable ``env``, or the file ``path``, which its user alone reads."""
+
+    name: SecretName
+    env: EnvName | None = None
+    path: RelativePath | None = None
+
+
+Secrets = Annotated[list[SecretSpec], AtMost(16)]
 
 
 class InputSpec(Request):
@@ -130,6 +142,7 @@ class GroupSpec(Request):
     shell: bool = False
     resources: Resources = Resources()
     env: Annotated[dict[EnvName, Text], AtMost(512)] = {}
+    secrets: Secrets = []
     files: Annotated[list[FileSpec], AtMost(1000)] = []
     inputs: Annotated[list[InputSpec], AtMost(256)] = []
     outputs: Annotated[list[OutputSpec], AtMost(256)] = []
@@ -168,6 +181,7 @@ class MasterSpec(Request):
     shell: bool = False
     resources: Resources = Resources()
     env: Annotated[dict[EnvName, Text], AtMost(512)] = {}
+    secrets: Secrets = []
     files: Annotated[list[FileSpec], AtMost(1000)] = []
     outputs: Annotated[list[OutputSpec], AtMost(256)] = []
     retries: Annotated[Whole, Field(ge=0, le=100)] = 1

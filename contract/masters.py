@@ -22,7 +22,17 @@ from contract.fields import (
     Timeout,
     Whole,
 )
-from contract.jobspec import FileSpec, GroupSpec, HealthCheckSpec, JobSpec, Locality, OutputSpec, PortSpec, Resources
+from contract.jobspec import (
+    FileSpec,
+    GroupSpec,
+    HealthCheckSpec,
+    JobSpec,
+    Locality,
+    OutputSpec,
+    PortSpec,
+    Resources,
+    Secrets,
+)
 from contract.problems import FieldError
 
 ContainerName = Annotated[str, StringConstraints(pattern=r"^c-[0-9]{1,10}-[0-9]{1,10}-[0-9]{1,10}$")]
@@ -32,10 +42,11 @@ TAG_MAX = 255
 
 
 class Runs(Request):
-    """With what one container runs its command. ``timeout_s``: 0 is none."""
+    """With what one container runs its command. ``secrets``: that the master has itself. ``timeout_s``: 0 is none."""
 
     shell: bool = False
     env: Annotated[dict[EnvName, Text], AtMost(512)] = {}
+    secrets: Secrets = []
     files: Annotated[list[FileSpec], AtMost(1000)] = []
     outputs: Annotated[list[OutputSpec], AtMost(256)] = []
     timeout_s: Timeout = 0

@@ -11,11 +11,20 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 
-from contract.jobspec import ContainerSpec, FileSpec, GroupSpec, HealthCheckSpec, Locality, OutputSpec, Resources
+from contract.jobspec import (
+    ContainerSpec,
+    FileSpec,
+    GroupSpec,
+    HealthCheckSpec,
+    Locality,
+    OutputSpec,
+    Resources,
+    SecretSpec,
+)
 from contract.masters import Runs
 from wire.arrays import Array
 from wire.resources import AXES
-from wire.template import File, HealthCheck, Input, Output, Port
+from wire.template import File, HealthCheck, Input, Output, Port, Secret
 
 Json = dict[str, Any]
 
@@ -29,6 +38,7 @@ GROUP = _defaults(GroupSpec)  # a group as it is stored, but for what every grou
 _RESOURCES, _LOCALITY = _defaults(Resources), _defaults(Locality)
 _RUNS, _CONTAINER = _defaults(Runs), _defaults(ContainerSpec)
 _FILE, _OUTPUT, _HEALTH_CHECK = _defaults(FileSpec), _defaults(OutputSpec), _defaults(HealthCheckSpec)
+_SECRET = _defaults(SecretSpec)
 
 
 @dataclass(slots=True)
@@ -47,6 +57,7 @@ class StoredGroup:
     shell: bool
     resources: tuple[int, ...]
     env: dict[str, str]
+    secrets: list[Secret]
     files: list[File]
     inputs: list[Input]
     outputs: list[Output]
@@ -104,6 +115,7 @@ def group(raw: Json, of_job: list[File] | None = None) -> StoredGroup:
         shell=g["shell"],
         resources=_amounts(g["resources"]),
         env=g["env"],
+        secrets=_secrets(g["secrets"]),
         files=[*(of_job or ()), *_files(g["files"])] if g["files"] else of_job or [],
         inputs=[Input(each["group"], each["name"], each["path"]) for each in g["inputs"]],
         outputs=_outputs(g["outputs"]),
@@ -136,6 +148,7 @@ def launched(of: StoredGroup, raw: Json) -> StoredGroup:
         command=_words(said["command"]),
         shell=said["shell"],
         env=said["env"],
+        secrets=_secrets(said["secrets"]),
         files=_files(said["files"]),
         outputs=_outputs(said["outputs"]),
         timeout_s=said["timeout_s"],
@@ -162,6 +175,11 @@ def _words(command: list[str] | str) -> list[str]:
 def _files(raw: list[Json]) -> list[File]:
     said = (_FILE | each for each in raw)
     return [File(each["path"], each["digest"], each["size"], each["mode"]) for each in said]
+
+
+def _secrets(raw: list[Json]) -> list[Secret]:
+    said = (_SECRET | each for each in raw)
+    return [Secret(each["name"], each["env"] or "", each["path"] or "") for each in said]
 
 
 def _outputs(raw: list[Json]) -> list[Output]:

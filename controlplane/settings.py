@@ -65,6 +65,11 @@ def database(url: str) -> dict[str, Any]:
 
 DEBUG = flag("HYDRA_DEBUG", False)
 SECRET_KEY = env("HYDRA_SECRET_KEY", "insecure-only-for-tests-and-tools" if DEBUG else "")
+# What secrets of accounts are sealed with: the first key seals, the others open what they have sealed.
+_own_keys = [key.strip() for key in env("HYDRA_SECRETS_KEYS").split(",") if key.strip()]
+SECRETS_KEYS = _own_keys or [SECRET_KEY]
+if _own_keys and len(_own_keys[0]) < 32:
+    raise ImproperlyConfigured("HYDRA_SECRETS_KEYS begins with less than 32 characters; use openssl rand -base64 32")
 ALLOWED_HOSTS = [h for h in env("HYDRA_ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]").split(",") if h]
 PUBLIC_URL = env("HYDRA_PUBLIC_URL", "http://127.0.0.1:8470")  # how nodes and people reach web
 CSRF_TRUSTED_ORIGINS = [PUBLIC_URL]
@@ -226,6 +231,7 @@ HYDRA = {
     "max_live_jobs_per_user": number("HYDRA_MAX_LIVE_JOBS_PER_USER", 20_000),
     "max_live_tasks_per_user": number("HYDRA_MAX_LIVE_TASKS_PER_USER", 10_000_000),
     "max_schedules_per_user": number("HYDRA_MAX_SCHEDULES_PER_USER", 200),
+    "max_secrets_per_user": number("HYDRA_MAX_SECRETS_PER_USER", 100),
     "job_max_kib": number("HYDRA_JOB_MAX_KIB", 2048),  # what a job says, with its files' names: Redis holds it
     "live_jobs_max_mib_per_user": number("HYDRA_LIVE_JOBS_MAX_MIB_PER_USER", 64),  # all live jobs of an account
     "master_launches_max_mib": number("HYDRA_MASTER_LAUNCHES_MAX_MIB", 64),  # of live containers, per application

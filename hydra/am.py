@@ -25,7 +25,7 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 from hydra.calls import AMError, Gone, Transport
-from hydra.specs import AskSpec, File, Output, Tracking
+from hydra.specs import AskSpec, File, Output, Secret, Tracking
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -230,6 +230,7 @@ class ApplicationMaster:
         *,
         shell: bool = False,
         env: Mapping[str, str] | None = None,
+        secrets: Sequence[Secret] = (),
         files: Sequence[File] = (),
         outputs: Sequence[Output] = (),
         timeout_s: int = 0,
@@ -241,7 +242,8 @@ class ApplicationMaster:
         ``tag`` comes back with its later events, and with ``live`` after a restart.
         """
         one: dict[str, Any] = {"container": container, "command": command, "shell": shell, "env": dict(env or {})}
-        one.update(files=list(files), outputs=list(outputs), timeout_s=timeout_s, grace_s=grace_s, tag=tag)
+        one.update(secrets=list(secrets), files=list(files), outputs=list(outputs))
+        one.update(timeout_s=timeout_s, grace_s=grace_s, tag=tag)
         self.launch_all([one])
 
     def launch_all(self, launches: Sequence[Mapping[str, Any]]) -> None:

@@ -76,6 +76,17 @@ class Output(_Named, total=False):
     optional: bool
 
 
+class _Of(TypedDict):
+    name: str
+
+
+class Secret(_Of, total=False):
+    """A secret that the master has itself: in the variable ``env`` or the file ``path`` of each container."""
+
+    env: str | None
+    path: str | None
+
+
 class AskSpec(TypedDict, total=False):
     """What all containers of an ask have in common. It cannot change later; only the target can.
 
@@ -101,6 +112,7 @@ class AskSpec(TypedDict, total=False):
     command: list[str] | str
     shell: bool
     env: dict[str, str]
+    secrets: list[Secret]
     files: list[File]
     outputs: list[Output]
     timeout_s: int

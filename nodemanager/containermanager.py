@@ -21,6 +21,7 @@ from nodemanager.runtimes.process import ProcessRuntime
 from nodemanager.transfers import Transfers
 from nodemanager.usage import CpuRates
 from wire.ids import format_container
+from wire.states import ContainerReason
 
 
 class ContainerManager:
@@ -77,9 +78,9 @@ class ContainerManager:
         """Order the supervisor to run it, and follow what it prints."""
         cid = instruction.container_id
         folder = str(self.transfers.folder(cid))
-        token = self.transfers.tokens.pop(cid, "")
-        sub_cluster = self.membership.session.sub_cluster
-        context = launch_context(self.core.containers[cid], self.config, self.isolation, folder, sub_cluster, token)
+        confidential = self.transfers.confidential.pop(cid, None)
+        container, sub_cluster = self.core.containers[cid], self.membership.session.sub_cluster
+        context = launch_context(container, self.config, self.isolation, folder, sub_cluster, confidential)
         self.runtime.start(context)
         self.logs.follow(format_container(cid), folder)
 
@@ -103,14 +104,22 @@ class ContainerManager:
 
     # --- what became of it
 
-    def _localized(self, cid: int, error: str, unreachable: bool) -> None:
+    def _localized(self, cid: int, error: str, reason: ContainerReason) -> None:
         if cid in self.core.containers:
-            self.dispatch(ev.Localized(cid, error, unreachable))
+            if error:
+                self._tell(cid, f"the task could not be prepared: {error}")
+            self.dispatch(ev.Localized(cid, error, reason))
         else:
             self.transfers.remove(cid)  # forgotten while its files came
 
-    def _collected(self, cid: int, error: str, unreachable: bool) -> None:
-        self.dispatch(ev.Collected(cid, error, unreachable))
+    def _tell(self, cid: int, text: str) -> None:
+        """Its owner reads it in the log."""
+        self.transfers.tell(cid, text)
+        self.logs.follow(format_container(cid), str(self.transfers.folder(cid)))
+        self.logs.end(format_container(cid), -1)
+
+    def _collected(self, cid: int, error: str, reason: ContainerReason) -> None:
+        self.dispatch(ev.Collected(cid, error, reason))
 
     def _on_runtime_event(self, event: RuntimeEvent) -> None:
         now, cid = time.monotonic(), event.container_id

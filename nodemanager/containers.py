@@ -69,7 +69,7 @@ class Containers:
         if event.error:
             self._note("error", "localisation failed", container=event.container_id, why=event.error)
             self._move(container, "localize_failed", Phase.ENDED)
-            self._end(container, State.FAILED, Reason.UNREACHABLE if event.unreachable else Reason.LOCALIZATION)
+            self._end(container, State.FAILED, event.reason)
             return
         if container.template and container.template.ports:
             taken = frozenset(
@@ -180,7 +180,7 @@ class Containers:
         if event.error:
             self._note("error", "outputs could not be stored", container=event.container_id, why=event.error)
             self._move(container, "collect_failed", Phase.ENDED)
-            self._end(container, State.FAILED, Reason.UNREACHABLE if event.unreachable else Reason.OUTPUT)
+            self._end(container, State.FAILED, event.reason)
         else:
             self._move(container, "collected", Phase.ENDED)
             self._end(container, State.SUCCEEDED, Reason.NONE)

@@ -7,6 +7,7 @@ the control plane tells it.
 from dataclasses import dataclass, field
 
 from wire.desired import Desired
+from wire.states import ContainerReason
 from wire.template import Template
 
 
@@ -65,11 +66,11 @@ class TemplateRead:
 
 @dataclass(frozen=True, slots=True)
 class Localized:
-    """The work folder is ready; or, with an ``error``, it cannot be made so. unreachable: nobody here is to blame."""
+    """The work folder is ready; or, with an ``error``, it cannot be made so, for this reason."""
 
     container_id: int
     error: str
-    unreachable: bool = False
+    reason: ContainerReason = ContainerReason.LOCALIZATION
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,11 +99,11 @@ class Exited:
 
 @dataclass(frozen=True, slots=True)
 class Collected:
-    """The outputs are stored; or, with an ``error``, one that had to be there is not. unreachable: as above."""
+    """The outputs are stored; or, with an ``error``, one that had to be there is not, for this reason."""
 
     container_id: int
     error: str
-    unreachable: bool = False
+    reason: ContainerReason = ContainerReason.OUTPUT
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """From a lease and its template to the launch context that the supervisor starts a container by."""
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from nodemanager import lifecycle
 from nodemanager.config import Config, advertised_host
@@ -15,6 +15,7 @@ from wire.resources import DIVISIBLE, gpu_ids
 from wire.template import Template, port_variable
 
 NOFILE = 65_536
+RESERVED = "HYDRA_"  # beginning of names that jobs cannot set
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,14 @@ class Location:
     sub_cluster: str
     path: str
     host: str
+
+
+@dataclass(frozen=True, slots=True)
+class Confidential:
+    """What the task alone may have. token: an application master's, for the API. env: its secrets by variable."""
+
+    token: str = field(default="", repr=False)
+    env: dict[str, str] = field(default_factory=dict, repr=False)
 
 
 def environment(
@@ -61,19 +70,25 @@ def environment(
     own |= {port_variable(name): str(number) for name, number in ports.items()}
     values = arrays.values(template.array, lease.task_index)
     own |= {arrays.variable(name): value for name, value in values.items()}
-    requested = {k: v for k, v in template.env.items() if not k.startswith("HYDRA_")}
+    requested = {k: v for k, v in template.env.items() if not k.startswith(RESERVED)}
     if values:
         requested = {k: arrays.put_in(v, values) for k, v in requested.items()}
     return fixed | requested | own
 
 
 def launch_context(
-    container: Container, config: Config, isolation: Isolation, folder: str, sub_cluster: str, token: str = ""
+    container: Container,
+    config: Config,
+    isolation: Isolation,
+    folder: str,
+    sub_cluster: str,
+    confidential: Confidential | None = None,
 ) -> LaunchContext:
     """The launch context of one container whose template is known and whose ports are found.
 
-    token: of an application master; it and the API's address are in its environment.
+    An application master has its token and the API's address in its environment.
     """
+    confidential = confidential or Confidential()
     lease, template = container.lease, container.template
     assert lease is not None
     assert template is not None
@@ -83,8 +98,13 @@ def launch_context(
     uid = uid_of(config, isolation, lease.tenant)
     location = Location(config.name, config.rack, sub_cluster, config.path, advertised_host(config))
     env = environment(lease, template, folder, location, container.ports)
+    env |= {name: value for name, value in confidential.env.items() if not name.startswith(RESERVED)}
     if template.master:
-        env |= {"HYDRA_API_URL": config.control_plane, "HYDRA_AM_TOKEN": token, "HYDRA_API_CA": config.ca_file}
+        env |= {
+            "HYDRA_API_URL": config.control_plane,
+            "HYDRA_AM_TOKEN": confidential.token,
+            "HYDRA_API_CA": config.ca_file,
+        }
     return LaunchContext(
         id=lease.container_id,
         argv=argv,

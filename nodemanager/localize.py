@@ -24,6 +24,10 @@ class LocalizeError(Exception):
     """A file could not be brought; the text names it."""
 
 
+class SecretError(LocalizeError):
+    """A secret that the task names could not be had; the text names it, and says why."""
+
+
 class Damaged(Exception):
     """What came is not the file that was asked for."""
 
@@ -108,6 +112,41 @@ class Localizer:
             return str(answer["token"])
         except (HttpError, KeyError, TypeError) as error:
             raise LocalizeError(f"the application master's token: {error}") from None
+
+    def secrets(self, container: str, template: Template, work: str, uid: int) -> dict[str, str]:
+        """Values for the task's environment by variable; those that it wants as files are placed below ``work``.
+
+        Raises ``SecretError``, ``LocalizeError`` or ``Unreachable``.
+        """
+        try:
+            answer = self._ask(f"containers/{container}/secrets")
+            values, wrong = dict(answer["secrets"]), dict(answer["wrong"])
+        except HttpError as error:
+            raise LocalizeError(f"the secrets: {error}") from None
+        except (KeyError, TypeError, ValueError):
+            raise LocalizeError("the list of secrets is malformed") from None
+        wrong |= {each.name: "was not given" for each in template.secrets if each.name not in values | wrong}
+        if wrong:
+            raise SecretError("; ".join(f"the secret {name} {why}" for name, why in wrong.items()))
+        for each in template.secrets:
+            if each.path:
+                self._write(str(values[each.name]), each.path, work, uid)
+        return {each.env: str(values[each.name]) for each in template.secrets if each.env}
+
+    def _write(self, value: str, path: str, work: str, uid: int) -> None:
+        """A file that the task's user alone may read."""
+        try:
+            parent, name = open_parent(work, path, create=True, uid=uid)
+            try:
+                fd = os.open(name, NEW_FILE, 0o600, dir_fd=parent)
+            finally:
+                os.close(parent)
+            with os.fdopen(fd, "wb") as out:
+                out.write(value.encode())
+                if uid >= 0:
+                    os.fchown(out.fileno(), uid, uid)
+        except (OSError, PathError) as error:
+            raise LocalizeError(f"{path}: {error}") from None
 
     def _inputs(self, container: str) -> list[File]:
         try:

@@ -5,6 +5,7 @@ import selectors
 import signal
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from nodemanager import jsonfiles, procfs
@@ -56,6 +57,7 @@ class Task:
         finally:
             for end in ends:
                 os.close(end)
+            self.context = replace(self.context, env={})  # may hold secrets, and is not needed again
         self.started_at, started_unix = time.monotonic(), time.time()
         process = procfs.read(self.pid)
         try:
@@ -83,7 +85,7 @@ class Task:
 
     def _write_spec(self, start_ticks: int, started_unix: float) -> None:
         context = {name: getattr(self.context, name) for name in LaunchContext.__dataclass_fields__}
-        context["env"] = {}  # may hold secrets, and is not needed again
+        context["env"] = {}  # likewise
         spec = {"order": context, "pid": self.pid, "ticks": start_ticks, "boot": procfs.boot_id()}
         jsonfiles.write_json(os.path.join(self.context.folder, "spec.json"), spec | {"unix": started_unix})
 

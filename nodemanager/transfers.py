@@ -4,22 +4,26 @@ from collections.abc import Callable
 from pathlib import Path
 
 from nodemanager import folders, jsonfiles, outputs
-from nodemanager.localize import LocalizeError, Localizer
+from nodemanager.capture import Writer
+from nodemanager.launchcontext import Confidential
+from nodemanager.localize import LocalizeError, Localizer, SecretError
 from nodemanager.log import note
 from nodemanager.mailbox import Background
 from nodemanager.paths import remove_tree
 from nodemanager.persistence import Unreachable
 from wire.ids import format_container, parse_container
+from wire.states import ContainerReason
 from wire.template import Template
 
-Ended = Callable[[int, str, bool], None]
+Ended = Callable[[int, str, ContainerReason], None]
+WORDS_BYTES = 64 << 10  # of what the node itself says in a container's log
 
 
 class Transfers:
     """``localized`` and ``collected`` are called on the loop.
 
-    With a container, what went wrong ("" for nothing), and whether it was the
-    control plane that did not answer.
+    With a container, what went wrong ("" for nothing), and the reason for which
+    it ends then.
     """
 
     def __init__(
@@ -33,7 +37,7 @@ class Transfers:
         self.containers, self.localizer, self.background = containers, localizer, background
         self.localized, self.collected = localized, collected
         self.localizing: set[int] = set()
-        self.tokens: dict[int, str] = {}  # of application masters that are about to start
+        self.confidential: dict[int, Confidential] = {}  # of tasks that are about to start; never on disk
 
     def folder(self, cid: int) -> Path:
         """The container's own, whether it is there or not."""
@@ -51,26 +55,34 @@ class Transfers:
 
     def localize(self, cid: int, template: Template, uid: int) -> None:
         """Prepare the container's folder; without files to bring that is done at once."""
-        if not (template.files or template.inputs or template.master):
-            self.localized(cid, *_outcome(lambda: self._prepare(cid, uid)))
+        if not (template.files or template.inputs or template.master or template.secrets):
+            self.localized(cid, *_outcome(lambda: self._prepare(cid, uid), ContainerReason.LOCALIZATION))
             return
         self.localizing.add(cid)
+        name, work_folder = format_container(cid), str(self.folder(cid) / "work")
 
         def bring() -> None:
             self._prepare(cid, uid)
-            self.localizer.localize(format_container(cid), template, str(self.folder(cid) / "work"), uid)
-            if template.master:
-                self.tokens[cid] = self.localizer.token(format_container(cid))
+            self.localizer.localize(name, template, work_folder, uid)
+            token = self.localizer.token(name) if template.master else ""
+            secrets = self.localizer.secrets(name, template, work_folder, uid) if template.secrets else {}
+            self.confidential[cid] = Confidential(token, secrets)
 
         def work() -> None:
-            error, unreachable = _outcome(bring)
-            self.background.post(lambda: self._localized(cid, error, unreachable))
+            error, reason = _outcome(bring, ContainerReason.LOCALIZATION)
+            self.background.post(lambda: self._localized(cid, error, reason))
 
         self.background.pool.submit(work)
 
-    def _localized(self, cid: int, error: str, unreachable: bool) -> None:
+    def _localized(self, cid: int, error: str, reason: ContainerReason) -> None:
         self.localizing.discard(cid)
-        self.localized(cid, error, unreachable)
+        self.localized(cid, error, reason)
+
+    def tell(self, cid: int, text: str) -> None:
+        """A line in the container's stderr, where its owner looks, of one whose command never ran."""
+        writer = Writer(str(self.folder(cid) / "logs"), "stderr", WORDS_BYTES)
+        writer.write(f"hydra: {text}\n".encode(errors="replace"))
+        writer.close()
 
     def _prepare(self, cid: int, uid: int) -> None:
         try:
@@ -91,14 +103,15 @@ class Transfers:
             outputs.collect(self.localizer.http, format_container(cid), str(folder / "work"), wanted, stopping)
 
         def work() -> None:
-            error, unreachable = _outcome(send)
+            error, reason = _outcome(send, ContainerReason.OUTPUT)
             if not stopping.is_set():  # else the next agent collects
-                self.background.post(lambda: self.collected(cid, error, unreachable))
+                self.background.post(lambda: self.collected(cid, error, reason))
 
         self.background.pool.submit(work)
 
     def remove(self, cid: int) -> None:
         """Delete the container's folder, unless files are still coming into it."""
+        self.confidential.pop(cid, None)
         if cid not in self.localizing and not self.background.stopping.is_set():
             self.background.pool.submit(self._remove_now, self.folder(cid))
 
@@ -109,14 +122,16 @@ class Transfers:
             note("warning", "a folder could not be removed", folder=str(folder), why=str(error))
 
 
-def _outcome(work: Callable[[], None]) -> tuple[str, bool]:
-    """What went wrong, "" for nothing; whether the control plane did not answer. Nothing leaves a container waiting."""
+def _outcome(work: Callable[[], None], otherwise: ContainerReason) -> tuple[str, ContainerReason]:
+    """What went wrong, "" for nothing, and the reason it is. Nothing leaves a container waiting."""
     try:
         work()
     except Unreachable as failed:
-        return f"the control plane does not answer: {failed}", True
+        return f"the control plane does not answer: {failed}", ContainerReason.UNREACHABLE
+    except SecretError as failed:
+        return str(failed), ContainerReason.SECRET
     except (LocalizeError, outputs.OutputError) as failed:
-        return str(failed), False
+        return str(failed), otherwise
     except Exception as failed:
-        return f"{type(failed).__name__}: {failed}", False
-    return "", False
+        return f"{type(failed).__name__}: {failed}", otherwise
+    return "", ContainerReason.NONE

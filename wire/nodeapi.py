@@ -89,3 +89,14 @@ class InputFile:
     path: str
     digest: str
     size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Secrets:
+    """``GET /node/v1/containers/<id>/secrets``: of those that a live container's group names, as they are now.
+
+    ``wrong``: names without a value, and the end of a sentence that says why.
+    """
+
+    secrets: dict[str, str]
+    wrong: dict[str, str] = field(default_factory=dict)

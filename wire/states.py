@@ -66,6 +66,7 @@ class ContainerReason(IntEnum):
     UNHEALTHY = 16  # its health check failed too often in a row
     UNUSED = 17  # granted to an application master that did not say in time what to run
     UNREACHABLE = 18  # files could not be fetched or stored, as the control plane did not answer for long
+    SECRET = 19  # a secret that it names is not there any more, or cannot be read
 
 
 class NodeState(IntEnum):

@@ -13,9 +13,9 @@ from typing import Any
 
 from wire.arrays import Array
 
-VERSION = 3
+VERSION = 4
 # field -> the version that brought it; left out while it says nothing
-ADDED = {"ports": 2, "health_check": 2, "master": 2, "array": 3}
+ADDED = {"ports": 2, "health_check": 2, "master": 2, "array": 3, "secrets": 4}
 
 
 class TemplateError(ValueError):
@@ -30,6 +30,15 @@ class File:
     digest: str  # SHA-256, hex
     size: int
     mode: int = 0o644
+
+
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """A secret that the node asks the control plane for: in the variable ``env``, or else in the file ``path``."""
+
+    name: str
+    env: str = ""
+    path: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +103,7 @@ class Template:
     ports: list[Port] = field(default_factory=list)
     health_check: HealthCheck | None = None
     array: Array = field(default_factory=dict)  # values that differ from task to task, by index
+    secrets: list[Secret] = field(default_factory=list)  # never their values
 
 
 def port_variable(name: str) -> str:
@@ -136,6 +146,7 @@ def _read(raw: Any) -> Template:
     raw["inputs"] = [Input(**i) for i in raw["inputs"]]
     raw["outputs"] = [Output(**o) for o in raw["outputs"]]
     raw["ports"] = [Port(**p) for p in raw.get("ports", [])]
+    raw["secrets"] = [Secret(**s) for s in raw.get("secrets", [])]
     if check := raw.get("health_check"):
         raw["health_check"] = HealthCheck(**check)
     return Template(**raw)

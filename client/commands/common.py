@@ -89,6 +89,10 @@ def _schedules(client: Client, _ctx: typer.Context) -> Iterator[tuple[str, str]]
     return ((schedule.name, f"{schedule.owner} {schedule.words}") for schedule in client.schedules())
 
 
+def _secrets(client: Client, _ctx: typer.Context) -> Iterator[tuple[str, str]]:
+    return ((secret.name, "") for secret in client.secrets())
+
+
 def complete_context(incomplete: str) -> list[str]:
     """Names of stored logins."""
     try:
@@ -98,5 +102,5 @@ def complete_context(incomplete: str) -> list[str]:
 
 
 complete_queue, complete_node, complete_group = completing(_queues), completing(_nodes), completing(_groups)
-complete_schedule = completing(_schedules)
+complete_schedule, complete_secret = completing(_schedules), completing(_secrets)
 JobArgument = Annotated[int, typer.Argument(metavar="JOB", help="The job's number.", autocompletion=completing(_jobs))]

@@ -19,6 +19,7 @@ from controlplane.statestore.actions import artifacts, logs, nodes
 from controlplane.statestore.actions.audit import Actor, record
 from controlplane.statestore.errors import Conflict, Forbidden, Invalid
 from controlplane.statestore.models import Artifact, Container, ContainerHistory, Job, Node
+from controlplane.statestore.queries.accounts import secrets
 from controlplane.statestore.queries.jobs import masters, outputs
 from controlplane.statestore.queries.jobs.declared import declared
 from wire.ids import parse_container
@@ -172,6 +173,14 @@ class ContainerToken(NodeView):
         if live.group_no or not application:
             refuse(request, f"a token for {container}, which holds no application master")
         return Response({"token": masterauth.token(live.pk)})
+
+
+class ContainerSecrets(NodeView):
+    def get(self, request: Request, container: str) -> Response:
+        """Values of the secrets that the container's group names, as they are now; they are its job's owner's."""
+        job, may = declared(own_container(request, container))
+        found = secrets.values(job.owner_id, may.secrets)
+        return Response(asdict(found), headers={"Cache-Control": "no-store"})
 
 
 class NodeArtifact(NodeView):

@@ -1,6 +1,7 @@
 """Other numbers of tasks and other specifications for services: checked as a submit is, and what cannot change."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 from django.conf import settings
@@ -10,7 +11,7 @@ from contract.jobspec import GroupSpec, JobSpec, parse
 from contract.problems import FieldError
 from controlplane.accounts.models import User
 from controlplane.accounts.rights import is_operator
-from controlplane.router import cluster, submission
+from controlplane.router import cluster, secrets, submission
 from controlplane.router.intake import Live
 from controlplane.statestore.actions import services as actions
 from controlplane.statestore.actions.audit import Actor
@@ -46,6 +47,7 @@ def update(user: User, actor: Actor, job: Job, asked: UpdateRequest) -> None:
     if wrong := _fixed(spec, before):
         raise Invalid("a service that runs keeps this", wrong[: submission.MAX_ERRORS])
     _check_files(user, spec, before)
+    _check_secrets(user, job, spec)
     after = spec.model_dump(mode="json")
     for group, was in zip(after["groups"], before["groups"], strict=True):
         group["count"] = was["count"]
@@ -114,6 +116,16 @@ def _check_files(user: User, spec: JobSpec, before: Json) -> None:
         file.size = sizes.get(file.digest, file.size)
     if news := [(where, file) for where, file in named if file.digest not in sizes]:
         submission.check_files(user, news)
+
+
+def _check_secrets(user: User, job: Job, spec: JobSpec) -> None:
+    """They are there, and it is their owner who writes what they are given to."""
+    found = secrets.missing(user, {0: secrets.named(spec)}).get(0, [])
+    if job.owner_id != user.pk:
+        found = secrets.of_others(spec, job.owner)
+    if found:
+        wrong = [replace(each, field=f"spec.{each.field}") for each in found]
+        raise Invalid("the job has errors", wrong[: submission.MAX_ERRORS])
 
 
 def _size(user: User, job: Job, spec: Json) -> int:

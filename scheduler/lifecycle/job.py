@@ -237,6 +237,7 @@ _WHY = {
     ContainerReason.UNHEALTHY: "failed its health check too often",
     ContainerReason.UNUSED: "was granted and not used in time",
     ContainerReason.UNREACHABLE: "could not have its files fetched or stored, as the control plane did not answer",
+    ContainerReason.SECRET: "could not have a secret that it names, as its stderr says",
 }
 
 

@@ -1,5 +1,6 @@
 """A job's whole way through real processes: what a tenant may rely on when nothing fails."""
 
+import hashlib
 import json
 import os
 import re
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from client import Client
+from client import Client, HydraError
 from tests.acceptance.cluster import SMALL, Cluster, alive
 from tests.patience import wait_until
 from tests.stores import ROOT
@@ -114,6 +115,25 @@ def test_the_environment_says_who_a_task_is_and_holds_nothing_else(cluster: Clus
     allowed = {"PATH", "HOME", "TMPDIR", "LANG", "CUDA_VISIBLE_DEVICES", "EVIDENCE", "OWN"}
     assert not {n for n in names if not n.startswith("HYDRA_")} - allowed - shells
     assert not {n for n in names if "SECRET" in n or "REDIS" in n or "DATABASE" in n}
+
+
+def test_a_secret_reaches_its_owners_tasks_and_no_file_of_the_cluster(cluster: Cluster, tmp_path: Path):
+    (tmp_path / "value").write_text("hunter2-of-the-cluster\n")
+    assert "is kept" in hydractl(cluster, "secret", "put", "db", "--file", str(tmp_path / "value"))
+    script = '[ "$PASSWORD" = "$(cat pw/db)" ] && printf %s "$PASSWORD" | sha256sum && ' + cluster.gate("secret")
+    named = [{"name": "db", "env": "PASSWORD"}, {"name": "db", "path": "pw/db"}]
+    job = cluster.task_job("with-secrets", script, secrets=named)
+    cluster.started(job, 1)
+    held = [path for path in cluster.stack.home.root.rglob("*") if path.is_file()]
+    assert len(held) > 100  # stores, logs, nodes' folders
+    assert not {p for p in held if b"hunter2-of" in p.read_bytes()} - set(cluster.stack.home.root.rglob("work/pw/db"))
+    cluster.open_gate("secret")
+    cluster.settled(job)
+    digest = hashlib.sha256(b"hunter2-of-the-cluster").hexdigest()
+    assert wait_until(lambda: _log(cluster, containers(cluster, job.id)[0].id), 10, "its log").split()[0] == digest
+    hydractl(cluster, "secret", "delete", "db")
+    with pytest.raises(HydraError, match="hydractl secret put db"):
+        cluster.task_job("without", "true", secrets=named)
 
 
 def _log(cluster: Cluster, container: str) -> str:

@@ -118,6 +118,35 @@ def test_a_token_is_shown_once_and_revoked(overview: Page, site: Stack) -> None:
             program.me()
 
 
+def test_a_secret_is_put_replaced_and_deleted_and_never_shown(overview: Page, site: Stack) -> None:
+    page, tenant = overview, site.client("tenant")
+    page.get_by_role("link", name="Your account").click()
+    page.get_by_role("button", name="New secret").click()
+    ask = page.get_by_role("dialog", name="New secret")
+    ask.get_by_role("textbox", name="Name").fill(".db")
+    ask.get_by_role("textbox", name="Value").fill("hunter2\nof two lines")
+    expect(ask).to_contain_text("hydractl secret put .db --file FILE")
+    ask.get_by_role("button", name="Keep it").click()
+    expect(ask).to_contain_text("beginning with a letter or digit")
+    assert barriers(page) == []
+    ask.get_by_role("textbox", name="Name").fill("db")
+    ask.get_by_role("button", name="Keep it").click()
+    row = page.get_by_role("row").filter(has_text="db")
+    expect(row).to_be_visible()
+    assert "hunter2" not in page.content()
+    before = tenant.secrets()[0]
+    row.get_by_role("button", name="Replace db").click()
+    ask = page.get_by_role("dialog", name="Replace db")
+    ask.get_by_role("textbox", name="Value").fill("another")
+    ask.get_by_role("button", name="Keep it").click()
+    expect(ask).to_have_count(0)
+    assert tenant.secrets()[0].changed_at > before.changed_at
+    row.get_by_role("button", name="Delete db").click()
+    page.get_by_role("dialog", name="Delete the secret").get_by_role("button", name="Delete", exact=True).click()
+    expect(row).to_have_count(0)
+    assert tenant.secrets() == []
+
+
 def test_health_says_what_fails_and_what_to_do(page: Page, site: Stack) -> None:
     sign_in(page, "operator", site.home.secrets()["operator_password"])
     page.goto("/admin")

@@ -310,6 +310,7 @@ def _template(job: JobIdentity, g: StoredGroup, log_max: int, master: bool) -> b
             ports=g.ports,
             health_check=g.health_check,
             array=g.array,
+            secrets=g.secrets,
         )
     )
 

@@ -5,12 +5,12 @@ import json
 from dataclasses import dataclass, replace
 from typing import Any
 
-from contract import yamltext
+from contract import jobspec, yamltext
 from contract.jobspec import JobSpec
 from contract.problems import FieldError
 from contract.schedules import JOB_TEXT_MAX, UPCOMING, ScheduleRequest
 from controlplane.accounts.models import User
-from controlplane.router import jobfile, submission
+from controlplane.router import jobfile, secrets, submission
 from controlplane.router.schedules import calendars, filling
 from controlplane.router.schedules.calendars import Calendar
 from controlplane.statestore.actions.schedules import Written
@@ -49,7 +49,7 @@ def check(user: User, owner: User, asked: ScheduleRequest, now: dt.datetime, *, 
         template = _bounded(jobfile.read(asked.job))
         job = filling.job_of(template, asked.set, asked.name, first, zone)
         if owner.pk != user.pk:
-            submission.checked(user, job, files=files)
+            _check_writer(user, owner, job, files=files)
         spec, warned, outlook = submission.checked(owner, job, files=files)
     except Invalid as error:
         wrong += _of_job(error.errors or [FieldError("", error.detail)], asked)
@@ -70,6 +70,14 @@ def _bounded(template: Any) -> Any:
             many = f"comes to more than {TEMPLATE_MAX:,} characters with its aliases written out"
             raise Invalid("the job file says too much", [FieldError("job", many, "put what is large into files")])
     return template
+
+
+def _check_writer(user: User, owner: User, job: Any, *, files: bool) -> None:
+    """``Invalid`` unless somebody else may write what is to run in the owner's name."""
+    spec, _ = jobspec.parse(job)
+    if spec is not None and (wrong := secrets.of_others(spec, owner)):
+        raise Invalid("the job has errors", wrong)
+    submission.checked(user, job, files=files)
 
 
 def upcoming(calendar: Calendar, now: dt.datetime) -> list[dt.datetime]:

@@ -137,6 +137,24 @@ def _check(master: MasterPrincipal, parts: list[Any], field: str) -> None:
     named = [(f"{field}.{i}.files.{k}", file) for i, part in enumerate(parts) for k, file in enumerate(part.files)]
     if named:
         submission.check_files(User.objects.get(pk=master.owner_id), named)
+    _check_secrets(master, parts, field)
+
+
+def _check_secrets(master: MasterPrincipal, parts: list[Any], field: str) -> None:
+    """Containers have no other secrets than the owner has given the master."""
+    if not any(part.secrets for part in parts):
+        return
+    own = Job.objects.values_list("spec__groups__0__secrets", flat=True).get(pk=master.job_id) or ()
+    names = {secret["name"] for secret in own}
+    remedy = "name it in the master's `secrets` in the job file"
+    found = [
+        FieldError(f"{field}.{i}.secrets.{k}.name", f"the master itself has no secret {secret.name!r}", remedy)
+        for i, part in enumerate(parts)
+        for k, secret in enumerate(part.secrets)
+        if secret.name not in names
+    ]
+    if found:
+        raise Invalid("the request has errors", found[: submission.MAX_ERRORS])
 
 
 class MasterFinish(MasterView):

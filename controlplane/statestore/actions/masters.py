@@ -17,6 +17,7 @@ from django.db.models import F, Sum
 from django.utils import timezone
 
 from contract.problems import FieldError
+from contract.stored import GROUP
 from controlplane.statestore import bus
 from controlplane.statestore.errors import Conflict, Invalid, TooMany
 from controlplane.statestore.models import Container, Intent, Job, Master, MasterAsk, MasterLaunch, TaskGroup
@@ -118,8 +119,9 @@ def _merged(job_id: int, known: dict[str, MasterAsk], new: NewAsk, field: str) -
         return MasterAsk.objects.create(
             job_id=job_id, no=len(known) + 1, name=new.name, spec=new.spec, target=new.target
         )
-    if ask.spec != new.spec and not new.bare:
-        differ = sorted(name for name in new.spec if new.spec[name] != ask.spec.get(name))
+    was, said = GROUP | ask.spec, GROUP | new.spec  # an older release may have stored less
+    if was != said and not new.bare:
+        differ = sorted(name for name in said if said[name] != was.get(name))
         raise Conflict(f"{field}: the ask {new.name!r} was made with another {differ[0]}; give this one another id")
     if ask.target == new.target:
         return None

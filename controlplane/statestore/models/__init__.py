@@ -13,6 +13,7 @@ from .queues import PolicyVersion, Queue, QueueGrant
 from .rollouts import Acknowledgement, Rollout
 from .savedviews import SavedView
 from .schedules import Schedule, ScheduleRun
+from .secrets import Secret
 from .shares import DutyLease, LoadRow, ShareAssignment, Starvation
 from .simulations import Simulation
 
@@ -55,6 +56,7 @@ __all__ = [
     "SavedView",
     "Schedule",
     "ScheduleRun",
+    "Secret",
     "ShareAssignment",
     "Simulation",
     "Starvation",

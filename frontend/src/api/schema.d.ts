@@ -124,6 +124,8 @@ export interface components {
              *     }
              */
             resources?: components["schemas"]["Resources"];
+            /** @default [] */
+            secrets?: components["schemas"]["SecretSpec"][];
             /** @default false */
             shell?: boolean;
             target: number;
@@ -590,6 +592,8 @@ export interface components {
             resources?: components["schemas"]["Resources"];
             /** @default 0 */
             retries?: number;
+            /** @default [] */
+            secrets?: components["schemas"]["SecretSpec"][];
             /** @default false */
             shell?: boolean;
             /** @default 0 */
@@ -924,6 +928,8 @@ export interface components {
             grace_s?: number | string;
             /** @default [] */
             outputs?: components["schemas"]["OutputSpec"][];
+            /** @default [] */
+            secrets?: components["schemas"]["SecretSpec"][];
             /** @default false */
             shell?: boolean;
             /** @default  */
@@ -1151,6 +1157,8 @@ export interface components {
             resources?: components["schemas"]["Resources"];
             /** @default 1 */
             retries?: number;
+            /** @default [] */
+            secrets?: components["schemas"]["SecretSpec"][];
             /** @default false */
             shell?: boolean;
             /** @default 0 */
@@ -2216,6 +2224,32 @@ export interface components {
             preemptions: number;
             used_memory_mib: number | null;
             used_vcores_milli: number | null;
+        };
+        /** @description ``changed_at``: when it got its present value. */
+        Secret: {
+            /** Format: date-time */
+            changed_at: string;
+            /** Format: date-time */
+            created_at: string;
+            name: string;
+        };
+        SecretList: {
+            next: string | null;
+            previous: string | null;
+            results: components["schemas"]["Secret"][];
+        };
+        /** @description ``value``: a text, kept as it is. It is never answered. */
+        SecretRequest: {
+            /** Format: password */
+            value: string;
+        };
+        /** @description A secret of the job's owner: the task's variable ``env``, or the file ``path``, which its user alone reads. */
+        SecretSpec: {
+            /** @default null */
+            env?: string | null;
+            name: string;
+            /** @default null */
+            path?: string | null;
         };
         /** @description One metric of one scope, a value per point; null where nothing is known, as in an outage. */
         Series: {

@@ -40,6 +40,7 @@ export type MaintenanceWindow = Shapes["Maintenance"];
 
 export type Account = Shapes["Account"];
 export type Token = Shapes["Token"];
+export type Secret = Shapes["Secret"];
 export type TokenMade = Shapes["NewToken"];
 export type JoinTokenLine = Shapes["JoinTokenLine"];
 export type Component = Shapes["Component"];

@@ -1,11 +1,13 @@
 """``hydractl account``, ``token``, ``join-token``, ``audit``, ``password`` and ``health`` on a real web process."""
 
+import json
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from controlplane.statestore.queries.accounts import secrets
 from tests.hydractl import run
 from tests.integration.api.served import web
 from tests.integration.api.world import PASSWORD, World
@@ -81,3 +83,24 @@ def test_join_tokens_the_audit_log_and_the_own_password_from_the_shell(world: Wo
     right = hydractl("password", "--password-stdin", token=tenant, stdin=f"{PASSWORD}\n{PASSWORD}-2\n")
     assert right.returncode == 0, right.stderr
     assert hydractl("me", token=tenant).returncode == 2, "every token has ended"
+
+
+def test_secrets_from_the_shell_come_from_files_and_streams_and_not_from_arguments(
+    world: World, hydractl: Shell, tmp_path: Path
+) -> None:
+    tenant, owner = world["tenant"].token, world.users["tenant"].pk
+    assert hydractl("secret", "put", "one", token=tenant, stdin="hunter2\n").returncode == 0
+    assert hydractl("secret", "put", "two", token=tenant, stdin="-- BEGIN\n-- END\n").returncode == 0
+    assert secrets.values(owner, {"one", "two"}).secrets == {"one": "hunter2", "two": "-- BEGIN\n-- END\n"}
+    assert hydractl("secret", "put", "one", "hunter3", token=tenant).returncode == 2
+    (tmp_path / "value").write_bytes(b"\xff\x00")
+    refused = hydractl("secret", "put", "one", "--file", str(tmp_path / "value"), token=tenant)
+    assert refused.returncode == 2 and "base64" in refused.stderr
+    assert "file" in hydractl("secret", "put", "one", "--file", str(tmp_path / "none"), token=tenant).stderr
+    (tmp_path / "value").write_text("hunter4\r\n")
+    put = hydractl("secret", "put", "one", "-f", str(tmp_path / "value"), "-o", "json", token=tenant)
+    assert json.loads(put.stdout)["name"] == "one" and secrets.values(owner, {"one"}).secrets == {"one": "hunter4"}
+    listed = hydractl("secret", "list", token=tenant).stdout
+    assert "one" in listed and "two" in listed and "hunter" not in listed + put.stdout
+    assert hydractl("secret", "delete", "one", token=tenant).returncode == 0
+    assert "no secret one" in hydractl("secret", "delete", "one", token=tenant).stderr

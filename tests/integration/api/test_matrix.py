@@ -86,6 +86,11 @@ RULES: dict[tuple[str, str], Rule] = {
     ("DELETE", "api/v1/me/tokens/<str:key>"): Rule(
         {"anonymous": 401, "tenant": 204, "other": 404, "viewer": 404, "operator": 404}
     ),
+    ("GET", "api/v1/me/secrets"): Rule(LISTED),
+    ("PUT", "api/v1/me/secrets/<str:name>"): Rule(SUBMITTED, {"value": "secret-name"}),
+    ("DELETE", "api/v1/me/secrets/<str:name>"): Rule(
+        {"anonymous": 401, "tenant": 204, "other": 204, "viewer": 404, "operator": 204}
+    ),
     ("POST", "api/v1/me/password"): Rule(
         {"anonymous": 401} | dict.fromkeys(ROLES[1:], 422), {"current": "guessed", "password": PASSWORD}
     ),
@@ -251,6 +256,7 @@ RULES: dict[tuple[str, str], Rule] = {
     ("POST", "node/v1/logs"): Rule(NODES_ONLY, {"chunks": []}),
     ("GET", "node/v1/containers/<str:container>/inputs"): Rule(NODES_ONLY),
     ("GET", "node/v1/containers/<str:container>/token"): Rule(NODES_ONLY),
+    ("GET", "node/v1/containers/<str:container>/secrets"): Rule(NODES_ONLY),
     ("PUT", "node/v1/containers/<str:container>/outputs/<str:name>"): Rule(NODES_ONLY, DATA),
     ("POST", "node/v1/containers/<str:container>/endpoints"): Rule(NODES_ONLY, {"endpoints": {"http": 20_000}}),
     ("GET", "node/v1/artifacts/<str:digest>"): Rule(NODES_ONLY),
@@ -480,6 +486,7 @@ def test_a_node_reaches_only_what_is_its_own(world: World) -> None:
     asked = {
         ("GET", f"containers/{found.container}/inputs"): None,
         ("GET", f"containers/{found.container}/token"): None,
+        ("GET", f"containers/{found.container}/secrets"): None,
         ("PUT", f"containers/{found.container}/outputs/part?path=p&sha256={DIGEST}"): DATA,
         ("GET", f"artifacts/{DIGEST}?container={found.container}"): None,
         ("POST", f"containers/{found.container}/endpoints"): {"endpoints": {"http": 20_000}},

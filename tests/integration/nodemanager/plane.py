@@ -118,6 +118,8 @@ class Handler(BaseHTTPRequestHandler):
                 self.answer(204)
             case ["containers", cid, "inputs"]:
                 self.answer(200, {"inputs": plane.inputs.get(cid, [])})
+            case ["containers", cid, "secrets"]:
+                self.answer(200, plane.secrets)
             case ["containers", cid, "endpoints"]:
                 plane.endpoints.setdefault(cid, []).append(json.loads(body))
                 self.answer(204)
@@ -147,6 +149,7 @@ class Plane:
         self.requests: list[tuple[str, str]] = []
         self.artifacts: dict[str, bytes] = {}
         self.inputs: dict[str, list[dict]] = {}
+        self.secrets: dict[str, dict[str, str]] = {"secrets": {}, "wrong": {}}
         self.downloads: list[str] = []
         self.outputs: dict[tuple[str, str], bytes] = {}
         self.output_states: list[int | None] = []

@@ -8,8 +8,9 @@ import pytest
 
 from tests.integration.nodemanager.plane import NodeProcess, Plane, wait_for
 from tests.integration.nodemanager.test_restarts import alive
+from wire.ids import format_container
 from wire.states import ContainerReason, ContainerState, NodeHealth, terminal
-from wire.template import File, Output
+from wire.template import File, Output, Secret
 
 DOUBLE_FORK = """
 import os, sys, time
@@ -182,6 +183,24 @@ def test_a_file_that_does_not_match_its_digest_fails_and_good_ones_come_once(pla
     for cid in cids:
         assert plane.ended(cid).state == ContainerState.SUCCEEDED
     assert plane.downloads.count(good) == 1
+
+
+def test_a_secret_is_in_the_tasks_environment_or_its_file_and_nowhere_else(plane: Plane, node: NodeProcess) -> None:
+    plane.secrets["secrets"] = {"db": "hunter2-value", "key": "line one\nline two\n"}
+    wanted = [Secret("db", env="PASSWORD"), Secret("key", path=".ssh/id")]
+    script = 'echo "${#PASSWORD} $(stat -c %a .ssh/id) $(cat .ssh/id)" > out; test -O .ssh/id && sleep 60'
+    cid = plane.add(["sh", "-c", script], secrets=wanted)
+    folder = node.containers() / format_container(cid)
+    wait_for(lambda: (folder / "work" / "out").exists() and (folder / "work" / "out").read_text(), "it reads them")
+    assert (folder / "work" / "out").read_text() == "13 600 line one\nline two\n"
+    kept = [path for at in (node.folder, node.containers()) for path in at.rglob("*") if path.is_file()]
+    assert {path.name for path in kept if b"line one" in path.read_bytes()} == {"out", "id"}
+    assert not [path for path in kept if b"hunter2" in path.read_bytes()]
+    assert not [key for key in plane.redis.scan_iter() if b"hunter2" in (plane.redis.dump(key) or b"")]
+    plane.secrets = {"secrets": {"db": "x"}, "wrong": {"key": "was deleted"}}
+    ended = plane.add(["true"], secrets=wanted)
+    assert plane.ended(ended).reason == ContainerReason.SECRET
+    wait_for(lambda: b"the secret key was deleted" in plane.log(ended, "stderr"), "its log says which")
 
 
 @pytest.mark.parametrize(

@@ -100,7 +100,7 @@ def test_what_a_master_asks_for_is_a_group_that_may_be_held() -> None:
 def test_a_launch_says_what_its_container_runs_and_nothing_else() -> None:
     held = stored.group(AskSpec(id="work", target=5, node_labels="gpu", grace_s=9.0).stored() | {"count": 5})
     runs = {"shell": True, "env": {"A": "b"}, "timeout_s": 7, "grace_s": 2.0, "outputs": [{"name": "o", "path": "o"}]}
-    runs |= {"files": [{"path": "a", "digest": DIGEST}]}
+    runs |= {"files": [{"path": "a", "digest": DIGEST}], "secrets": [{"name": "db", "env": "PASSWORD"}]}
     launch = LaunchSpec(container="c-1-1-1", command=["echo hi"], **runs)  # type: ignore[arg-type]
     before, after = asdict(held), asdict(stored.launched(held, launch.stored()))
     changed = {name for name in before if before[name] != after[name]}

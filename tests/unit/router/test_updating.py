@@ -4,7 +4,7 @@ from contract.jobspec import GroupSpec
 from controlplane.router.updating import PLACED
 
 CHANGES = {
-    "command", "shell", "env", "files", "outputs", "timeout_s", "grace_s", "ports", "health_check",
+    "command", "shell", "env", "secrets", "files", "outputs", "timeout_s", "grace_s", "ports", "health_check",
 }  # fmt: skip
 KEPT = {"name", "count"}  # names are compared by themselves, and counts are left as they are
 

@@ -42,7 +42,7 @@ _SKEW = dt.timedelta(days=1)
 # Ends before a process began, or of which nobody saw the status.
 _NO_EXIT = (
     ContainerReason.LOCALIZATION, ContainerReason.START, ContainerReason.LEASE, ContainerReason.NODE_LOST,
-    ContainerReason.VANISHED, ContainerReason.EXIT_UNKNOWN, ContainerReason.UNUSED,
+    ContainerReason.VANISHED, ContainerReason.EXIT_UNKNOWN, ContainerReason.UNUSED, ContainerReason.SECRET,
 )  # fmt: skip
 
 

@@ -105,7 +105,7 @@ def containers(job_id: int) -> list[dict[str, Any]]:
 def container_group(container: Container) -> tuple[Job, dict[str, Any]]:
     """A live container's job and what it runs, as ``container_spec``; of the job's specification no other group."""
     own, of_all = F(f"spec__groups__{container.group_no}"), F("spec__files")
-    job = Job.objects.defer("spec").annotate(own_group=own, files_of_all=of_all).get(pk=container.job_id)
+    job = Job.objects.defer("spec", "revisions").annotate(own_group=own, files_of_all=of_all).get(pk=container.job_id)
     return job, _asked(container) if job.own_group is None else _with_files(job.own_group, job.files_of_all)
 
 

@@ -1,4 +1,4 @@
-/** One's own account: what it may, its tokens, its password. */
+/** One's own account: what it may, its tokens, its secrets, its password. */
 import { Button, NativeSelect, PasswordInput, TextInput } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState, type FormEvent } from "react";
@@ -12,6 +12,7 @@ import { ShownOnce } from "../admin/ShownOnce";
 import { Revoke, TokenTable } from "../admin/Tokens";
 import { ROLES, span, VALID } from "../admin/words";
 import { hydractl } from "../../format/shell";
+import { Secrets } from "./Secrets";
 
 export default function AccountPage({ me }: PageProps) {
   return (
@@ -22,6 +23,7 @@ export default function AccountPage({ me }: PageProps) {
         {me.queues.length > 0 && <p>Queues granted to you: {me.queues.map((q) => `${q.path} (${q.level})`).join(", ")}.</p>}
       </Card>
       <Tokens />
+      <Secrets editable={me.role !== "viewer"} />
       <Password me={me} />
     </>
   );

@@ -107,7 +107,7 @@ export function fromSpec(spec: Record<string, unknown>): string {
 
 const JOB_DEFAULTS: Record<string, unknown> = { kind: "batch", priority: null, tags: [], files: [], master: null };
 const GROUP_DEFAULTS: Record<string, unknown> = {
-  count: 1, shell: false, env: {}, files: [], inputs: [], outputs: [], after: [], retries: 0, timeout_s: 0, grace_s: 5, execution_type: "guaranteed",
+  count: 1, shell: false, env: {}, secrets: [], files: [], inputs: [], outputs: [], after: [], retries: 0, timeout_s: 0, grace_s: 5, execution_type: "guaranteed",
   locality: { nodes: [], racks: [], relax: true }, node_labels: "", partition: null, placement: null, gang: false, parallelism: 0,
   estimated_duration_s: 0, ports: [], health_check: null, array: {},
 };

@@ -1,0 +1,57 @@
+"""One's own secrets: put, listed by name, deleted. No route for people answers a value, and none tells of others'."""
+
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from pydantic import TypeAdapter, ValidationError
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from contract.fields import SECRET_NAME, SecretName
+from contract.problems import FieldError
+from contract.secrets import VALUE_MAX, Secret, SecretList, SecretRequest
+from controlplane.statestore.actions import secrets as actions
+from controlplane.statestore.errors import Invalid
+from controlplane.statestore.queries.accounts import secrets
+
+from .common import View, account, actor, answers, body, require, text_parameter, whole
+
+_NAME = TypeAdapter(SecretName)
+_IN_PATH = text_parameter("name", where=OpenApiParameter.PATH, maxLength=63, pattern=SECRET_NAME)
+
+
+class OwnSecrets(View):
+    @extend_schema(operation_id="secrets_list", responses=answers({200: SecretList}))
+    def get(self, request: Request) -> Response:
+        """Your secrets: their names, and since when each has its present value. Never a value."""
+        return whole(secrets.of_account(account(request).pk))
+
+
+class OwnSecret(View):
+    body_max = 8 * VALUE_MAX  # written as wastefully as JSON can be
+
+    @extend_schema(
+        operation_id="secrets_put",
+        parameters=[_IN_PATH],
+        request=SecretRequest,
+        responses=answers({200: Secret, 201: Secret}, 409, 413, 415),
+    )
+    def put(self, request: Request, name: str) -> Response:
+        """Keep a value under this name, instead of the one before. Tasks that start from now on get it."""
+        require("jobs.submit", request)
+        value = body(request, SecretRequest).value.get_secret_value()
+        row, made = actions.put(actor(request), account(request), _sound(name), value)
+        answer = {"name": row.name, "created_at": row.created_at, "changed_at": row.changed_at}
+        return Response(answer, status=201 if made else 200)
+
+    @extend_schema(operation_id="secrets_delete", parameters=[_IN_PATH], responses=answers({}) | {204: None})
+    def delete(self, request: Request, name: str) -> Response:
+        """Forget it. Tasks that run keep what they have; those that start later and name it fail, and say so."""
+        actions.delete(actor(request), account(request), name)
+        return Response(status=204)
+
+
+def _sound(name: str) -> str:
+    try:
+        return _NAME.validate_python(name, strict=True)
+    except ValidationError:
+        remedy = "use at most 63 letters, digits, '-', '_' and '.', beginning with a letter or digit"
+        raise Invalid("the secret has an error", [FieldError("name", "is no name of a secret", remedy)]) from None
