@@ -28,6 +28,17 @@ class _Strict(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
 
+    def construct_scalar(self, node: yaml.ScalarNode | yaml.MappingNode) -> Any:
+        value = super().construct_scalar(node)
+        if isinstance(value, str) and not value.isascii():
+            try:
+                value.encode()
+            except UnicodeEncodeError:
+                said = "an escape names half a character (U+D800 to U+DFFF)"
+                raise yaml.constructor.ConstructorError(None, None, said, node.start_mark) from None
+        return value
+
+
 class _Bounded(_Strict):
     """For values that are walked through, or written out: aliases do not stand for very much."""
 

@@ -33,3 +33,12 @@ def test_what_is_long_without_aliases_is_read() -> None:
     texts = [LARGE] * 200
     assert yamltext.load("\n".join(f"- {text}" for text in texts)) == texts
     assert yamltext.load("a: &a {k: v}\nb: {<<: *a, l: w}\n")["b"] == {"k": "v", "l": "w"}
+
+
+@pytest.mark.parametrize("text", ['a: "\\ud800"', '"\\udfff": 1', '- ["\\ud83d\\ude00"]'])
+def test_half_a_character_is_no_text(text: str) -> None:
+    """Neither JSON nor a database takes it."""
+    with pytest.raises(yaml.YAMLError, match="half a character") as refused:
+        yamltext.load(text)
+    assert yamltext.unreadable(refused.value)[1] is not None
+    assert yamltext.load('a: "\\U0001F600"') == {"a": "\U0001f600"}
