@@ -27,7 +27,6 @@ class _Strict(yaml.SafeLoader):
                 seen.add(name)
         return super().construct_mapping(node, deep)
 
-
     def construct_scalar(self, node: yaml.ScalarNode | yaml.MappingNode) -> Any:
         value = super().construct_scalar(node)
         if isinstance(value, str) and not value.isascii():

@@ -7,9 +7,7 @@ from contract import yamltext
 from contract.problems import FieldError
 
 LARGE = "x" * 40_000
-NESTED = "a0: &a0 {k: v}\n" + "".join(
-    f"a{n}: &a{n} {{<<: [{', '.join([f'*a{n - 1}'] * 10)}]}}\n" for n in range(1, 8)
-)
+NESTED = "a0: &a0 {k: v}\n" + "".join(f"a{n}: &a{n} {{<<: [{', '.join([f'*a{n - 1}'] * 10)}]}}\n" for n in range(1, 8))
 BOMBS = {
     "a long text in very many places": f'- &a "{LARGE}"\n' + "- *a\n" * 200,
     "lists of lists": "a0: &a0 [x]\n"
