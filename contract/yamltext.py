@@ -84,9 +84,15 @@ Places = dict[tuple[str | int, ...], Place]
 
 
 def documents(text: str) -> list[tuple[Any, Places]]:
-    """The values of all documents, each with the place of every field, by its path. Raises as ``load`` does."""
+    """The values of all documents, each with the place of every field, by its path. Raises as ``load`` does.
+
+    For one's own texts: aliases may stand for any number of values.
+    """
+    return _documents(_Strict(text))
+
+
+def _documents(loader: _Strict) -> list[tuple[Any, Places]]:
     found: list[tuple[Any, Places]] = []
-    loader = _Bounded(text)
     try:
         while loader.check_node():
             node, places = loader.get_node(), Places()
@@ -128,7 +134,7 @@ def located(errors: Sequence[FieldError], text: str) -> list[FieldError]:
     cannot be read, or holds no single document, places nothing.
     """
     try:
-        (_, places), *others = documents(text)
+        (_, places), *others = _documents(_Bounded(text))
     except (yaml.YAMLError, ValueError):
         return list(errors)
     if others:
