@@ -4,7 +4,8 @@ Each rule yields findings; none changes the spec. A job without dependencies,
 files, inputs and outputs costs next to nothing here, for bulk submits' sake.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from contract.problems import FieldError
@@ -17,6 +18,7 @@ MAX_ENV_BYTES = 128 * 1024
 MAX_ARGV_BYTES = 128 * 1024  # what Linux takes for one argument
 INDEX = "{index}"
 RESERVED_ENV = "HYDRA_"
+LOOKED_FOR = 1000  # findings: a job has room for a million, of which fifty are told
 MAX_LABEL_CHARACTERS = 4000  # of a job's different label expressions: each is worked out for every node
 
 
@@ -35,24 +37,28 @@ def parts(spec: "JobSpec") -> list[FieldError]:
 
 
 def check(spec: "JobSpec", max_tasks: int) -> list[FieldError]:
-    """Everything wrong with a job whose fields are each right."""
-    found = [*_sizes(spec, max_tasks), *_label_expressions(spec)]
+    """What is wrong with a job whose fields are each right; of very much the first."""
+    return list(islice(_found(spec, max_tasks), LOOKED_FOR))
+
+
+def _found(spec: "JobSpec", max_tasks: int) -> Iterator[FieldError]:
+    yield from _sizes(spec, max_tasks)
+    yield from _label_expressions(spec)
     if spec.master:
-        found += _declaration(spec.master)
+        yield from _declaration(spec.master)
     names = {g.name: g for g in spec.groups}
     clear = len(names) == len(spec.groups)  # whom a name means
     if not clear:
-        found += _repeated_names(spec)
+        yield from _repeated_names(spec)
     if any(g.after for g in spec.groups):
-        found += _dependencies(spec, names)
-        found += _cycle(spec, names) if clear else []
+        yield from _dependencies(spec, names)
+        yield from _cycle(spec, names) if clear else ()
     if spec.files:
-        found += _twice("files", [f.path for f in spec.files], "two files have the path")
+        yield from _twice("files", [f.path for f in spec.files], "two files have the path")
     for no, group in enumerate(spec.groups):
-        found += _group(spec, no, group)
+        yield from _group(spec, no, group)
         if group.inputs and clear:
-            found += _inputs(f"groups.{no}.", group, names)
-    return found
+            yield from _inputs(f"groups.{no}.", group, names)
 
 
 def _sizes(spec: "JobSpec", max_tasks: int) -> Iterator[FieldError]:
@@ -98,22 +104,18 @@ def _repeated_names(spec: "JobSpec") -> Iterator[FieldError]:
         seen.add(group.name)
 
 
-def _dependencies(spec: "JobSpec", names: dict[str, "GroupSpec"]) -> list[FieldError]:
-    found = []
+def _dependencies(spec: "JobSpec", names: dict[str, "GroupSpec"]) -> Iterator[FieldError]:
     for no, group in enumerate(spec.groups):
         for i, name in enumerate(group.after):
             field = f"groups.{no}.after.{i}"
             if name not in names:
-                found.append(
-                    FieldError(
-                        field, f"there is no group {name!r}", f"name a group of this job: {', '.join(names)}"[:300]
-                    )
+                yield FieldError(
+                    field, f"there is no group {name!r}", f"name a group of this job: {', '.join(names)}"[:300]
                 )
             elif spec.kind == "service":
-                found.append(FieldError(field, "a service's groups never end", "remove `after`, or use kind: batch"))
+                yield FieldError(field, "a service's groups never end", "remove `after`, or use kind: batch")
         if len(set(group.after)) < len(group.after):
-            found.append(FieldError(f"groups.{no}.after", "names a group twice", "name each group once"))
-    return found
+            yield FieldError(f"groups.{no}.after", "names a group twice", "name each group once")
 
 
 def _cycle(spec: "JobSpec", names: dict[str, "GroupSpec"]) -> list[FieldError]:
@@ -184,10 +186,21 @@ def _array(at: str, group: "GroupSpec") -> Iterator[FieldError]:
         for name in set(arrays.references(text)) - set(names):
             remedy = f"its values are: {', '.join(names)}; parameters are declared in `parameters`"
             yield FieldError(field, f"the group's array has no {name!r}", remedy[:300])
+    longest = arrays.longest(group.array)
+    yield from _with_values(f"{at}command", group.command, longest, MAX_ARGV_BYTES)
+    yield from _with_values(f"{at}env", (text for pair in group.env.items() for text in pair), longest, MAX_ENV_BYTES)
     elsewhere = group.model_dump_json(exclude={"command", "env", "array"})
     for name in sorted(set(arrays.references(elsewhere)) & set(names)):
         remedy = "let the command make what differs"
         yield FieldError(f"{at}array.{name}", "is referred to outside of `command` and `env`", remedy)
+
+
+def _with_values(field: str, texts: Iterable[str], longest: dict[str, int], most: int) -> Iterator[FieldError]:
+    """The node puts them in for each task, also where a value is referred to ten thousand times."""
+    size = sum(arrays.bytes_with(text, longest) for text in texts)
+    if size > most:
+        many = f"comes to {size:,} bytes with the longest values of its array, at most {most:,} are allowed"
+        yield FieldError(field, many, "put large values into files of the job")
 
 
 def _command(at: str, group: "GroupSpec") -> Iterator[FieldError]:

@@ -27,6 +27,16 @@ class _Strict(yaml.SafeLoader):
                 seen.add(name)
         return super().construct_mapping(node, deep)
 
+    def construct_scalar(self, node: yaml.ScalarNode | yaml.MappingNode) -> Any:
+        value = super().construct_scalar(node)
+        if isinstance(value, str) and not value.isascii():
+            try:
+                value.encode()
+            except UnicodeEncodeError:
+                said = "an escape names half a character (U+D800 to U+DFFF)"
+                raise yaml.constructor.ConstructorError(None, None, said, node.start_mark) from None
+        return value
+
 
 class _Bounded(_Strict):
     """For values that are walked through, or written out: aliases do not stand for very much."""
@@ -74,9 +84,15 @@ Places = dict[tuple[str | int, ...], Place]
 
 
 def documents(text: str) -> list[tuple[Any, Places]]:
-    """The values of all documents, each with the place of every field, by its path. Raises as ``load`` does."""
+    """The values of all documents, each with the place of every field, by its path. Raises as ``load`` does.
+
+    For one's own texts: aliases may stand for any number of values.
+    """
+    return _documents(_Strict(text))
+
+
+def _documents(loader: _Strict) -> list[tuple[Any, Places]]:
     found: list[tuple[Any, Places]] = []
-    loader = _Bounded(text)
     try:
         while loader.check_node():
             node, places = loader.get_node(), Places()
@@ -118,7 +134,7 @@ def located(errors: Sequence[FieldError], text: str) -> list[FieldError]:
     cannot be read, or holds no single document, places nothing.
     """
     try:
-        (_, places), *others = documents(text)
+        (_, places), *others = _documents(_Bounded(text))
     except (yaml.YAMLError, ValueError):
         return list(errors)
     if others:

@@ -48,6 +48,23 @@ def values(array: Array, index: int) -> dict[str, str]:
     return dict(sorted(found.items()))
 
 
+def longest(array: Array) -> dict[str, int]:
+    """Bytes that a value of each name has at most."""
+    if isinstance(array, Mapping):
+        return {name: max(map(_bytes, of)) for name, of in array.items()}
+    return {name: max(_bytes(row[name]) for row in array) for name in names(array)}
+
+
+def _bytes(value: Scalar) -> int:
+    return len(as_text(value).encode())
+
+
+def bytes_with(text: str, longest: Mapping[str, int]) -> int:
+    """What the text comes to at most when values are put in that have so many bytes."""
+    more = (longest.get(found[1], len(found[0])) - len(found[0]) for found in REFERENCE.finditer(text))
+    return len(text.encode()) + sum(more)
+
+
 def references(text: str) -> Iterator[str]:
     """The names that a text refers to."""
     return (found[1] for found in REFERENCE.finditer(text))

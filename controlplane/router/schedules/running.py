@@ -7,7 +7,7 @@ at once do it once, and the row's uniqueness stands behind both.
 
 import datetime as dt
 import time
-from collections import Counter
+from collections import defaultdict
 
 import rules
 import structlog
@@ -52,7 +52,7 @@ class Parts:
     """What accounts' schedules have taken of this process lately: who has had much comes after the others."""
 
     def __init__(self) -> None:
-        self._since, self._took = 0.0, Counter[int]()
+        self._since, self._took = 0.0, defaultdict[int, float](float)
 
     def took(self, owner: int, seconds: float) -> None:
         """One of this account's was looked at for so long."""
@@ -175,7 +175,9 @@ def start(row: Schedule, calendar: Calendar, at: dt.datetime) -> tuple[int, str]
     with transaction.atomic():
         answer = submission.submit_one(owner, mine, job, None)
         if answer["queue"] != row.queue:  # in which it was written, by who might not submit to the other
-            raise Forbidden(f"the job says queue {answer['queue']} at this time, and the schedule is one of {row.queue}")
+            raise Forbidden(
+                f"the job says queue {answer['queue']} at this time, and the schedule is one of {row.queue}"
+            )
         if live and row.overlap == Schedule.Overlap.REPLACE:
             why = {"message": f"replaced by job {answer['id']} of its schedule"}
             jobs.change(mine, [Change(each, Intent.Kind.KILL, why) for each in live])

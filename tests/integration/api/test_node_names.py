@@ -89,6 +89,9 @@ def test_a_node_that_is_taken_back_registers_with_what_it_had(world: World, toke
 def test_every_join_token_ends(world: World) -> None:
     answer = world["operator"].post("sub-clusters/west/join-tokens", {}).json()
     assert answer["expires_at"] is not None
+    session(register(world, answer["token"]))
+    JoinToken.objects.filter(sha256=hashed(answer["token"])).update(expires_at=timezone.now())
+    assert register(world, answer["token"], name="n2").status_code == 403
     refused = world["operator"].post("sub-clusters/west/join-tokens", {"valid_s": None})
     assert refused.status_code == 422
 

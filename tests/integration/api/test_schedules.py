@@ -335,6 +335,11 @@ def test_nobody_runs_in_anothers_name_what_he_may_not_submit(world: World) -> No
     stolen = json.dumps(job(queue="root.prod.web", files=[{"path": "x", "digest": digest}]))
     assert errors(change(world, row, "admin", job=stolen)) == [("job.files.0.digest", 1)]
     assert change(world, row, "submitter", job=stolen).status_code == 200
+    own = b"what only the admin has"
+    digest = hashlib.sha256(own).hexdigest()
+    assert world["admin"].put(f"artifacts/{digest}", own).status_code in {200, 201}
+    given = json.dumps(job(queue="root.prod.web", files=[{"path": "x", "digest": digest}]))
+    assert errors(change(world, row, "admin", job=given)) == [("job.files.0.digest", 1)], "it could never start"
 
 
 def test_a_job_stays_in_the_queue_that_was_looked_at(world: World) -> None:

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from contract import jobrules
 from contract.jobspec import JobSpec, parse
 from wire import arrays
 
@@ -76,3 +77,22 @@ def test_arrays_and_parameters_have_names_of_their_own() -> None:
     assert parsed(group, parameters={"base": 1, "rate": 1})[1] == [
         ("groups.0.array.rate", "'rate' is a parameter, too")
     ]
+
+
+def test_what_values_come_to_on_the_node_is_bounded() -> None:
+    """A reference of eight characters stands for four thousand, for every task of a node again."""
+    long = "x" * 4000
+    for array in ({"a": [long], "b": ["y"]}, [{"a": long, "b": "y"}]):
+        for field, what in (("command", {"command": ["x", "${{ a }}" * 40]}), ("env", {"env": {"A": "${{ a }}" * 40}})):
+            group = {"name": "g", "command": ["x"], "array": array} | what
+            (error,) = parse({"name": "j", "groups": [group]})[1]
+            assert error.field == f"groups.0.{field}" and "comes to 160,00" in error.message
+            text = json.dumps(group).replace("${{ a }}", "${{ b }}")
+            assert parse({"name": "j", "groups": [json.loads(text)]})[1] == []
+
+
+def test_of_very_many_references_to_nothing_few_are_told() -> None:
+    words = [f"${{{{ n{no} }}}}" for no in range(4000)]
+    group = {"name": "g", "command": ["x", *words], "array": {"a": [1]}}
+    assert len(jobrules.check(JobSpec.model_validate({"name": "j", "groups": [group]}), 10)) <= 1000
+    assert len(parse({"name": "j", "groups": [group]})[1]) == 50
