@@ -16,6 +16,7 @@ from wire.template import File, Template
 
 DAMAGED_TRIES = 4  # of a file whose content is not what its digest says
 LINK_BYTES = 1 << 20  # larger files are linked, not copied, where the tenant cannot change them
+ENV_BYTES = 128 << 10  # of secrets in a task's environment, which the supervisor is told in one line
 NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 HEX = set("0123456789abcdef")
 
@@ -128,10 +129,14 @@ class Localizer:
         wrong |= {each.name: "was not given" for each in template.secrets if each.name not in values | wrong}
         if wrong:
             raise SecretError("; ".join(f"the secret {name} {why}" for name, why in wrong.items()))
+        env = {each.env: str(values[each.name]) for each in template.secrets if each.env}
+        if (size := sum(len(value.encode()) for value in env.values())) > ENV_BYTES:
+            most = f"come to {size:,} bytes, and may come to {ENV_BYTES:,}: take some as files"
+            raise SecretError(f"the secrets in its environment {most}")
         for each in template.secrets:
             if each.path:
                 self._write(str(values[each.name]), each.path, work, uid)
-        return {each.env: str(values[each.name]) for each in template.secrets if each.env}
+        return env
 
     def _write(self, value: str, path: str, work: str, uid: int) -> None:
         """A file that the task's user alone may read."""

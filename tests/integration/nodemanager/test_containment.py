@@ -201,6 +201,10 @@ def test_a_secret_is_in_the_tasks_environment_or_its_file_and_nowhere_else(plane
     ended = plane.add(["true"], secrets=wanted)
     assert plane.ended(ended).reason == ContainerReason.SECRET
     wait_for(lambda: b"the secret key was deleted" in plane.log(ended, "stderr"), "its log says which")
+    plane.secrets = {"secrets": {"db": "x" * 65_536, "key": "y" * 65_537}, "wrong": {}}
+    many = plane.add(["true"], secrets=[Secret("db", env="A"), Secret("key", env="B")])
+    assert plane.ended(many).reason == ContainerReason.SECRET
+    wait_for(lambda: b"take some as files" in plane.log(many, "stderr"), "its log says what to do")
 
 
 @pytest.mark.parametrize(

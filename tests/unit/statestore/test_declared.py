@@ -4,7 +4,7 @@ from controlplane.statestore.queries.jobs.declared import Declared, _Kept
 
 
 def declaring(files: int) -> Declared:
-    return Declared(frozenset(str(n) for n in range(files)), frozenset(), frozenset(), frozenset())
+    return Declared(frozenset(str(n) for n in range(files)), frozenset(), frozenset(), frozenset(), frozenset())
 
 
 def test_those_least_asked_for_are_forgotten_when_together_they_declare_too_much() -> None:
