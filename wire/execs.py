@@ -11,11 +11,11 @@ from dataclasses import asdict, dataclass
 from enum import IntEnum
 from typing import Any
 
-DATA_MAX = 32 << 10  # bytes of data in one frame
+DATA_MAX = 64 << 10  # bytes of data in one frame
 FRAME_MAX = DATA_MAX + 1
 WINDOW = 256 << 10  # bytes of a direction on their way at once, by what frames cost
 OVERHEAD = 64  # what a frame costs beside its own bytes, so that many small ones are bounded too
-COMMAND_MAX = 16 << 10  # bytes of a command's words together
+COMMAND_MAX = 8 << 10  # bytes of a command's words together: a frame holds them however they are written
 SIZE_MAX = 10_000  # rows and columns of a terminal
 SOCKET = "/ws/v1/execs"  # a person's, below it the exec's number
 _SIZE, _CREDIT = struct.Struct(">HH"), struct.Struct(">I")
@@ -117,7 +117,7 @@ def cost_of(data: bytes) -> int:
 
 
 def start(what: Start) -> bytes:
-    return frame(Kind.START, json.dumps(asdict(what), separators=(",", ":")).encode())
+    return frame(Kind.START, json.dumps(asdict(what), ensure_ascii=False).encode())
 
 
 def start_of(payload: bytes) -> Start:
