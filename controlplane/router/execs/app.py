@@ -41,7 +41,7 @@ class Execs:
             return
         await socket.accept()
         if match["node"]:
-            await node.serve(socket, found)
+            await node.NodeEnd(socket, found).serve()
         else:
             address = address_of({"REMOTE_ADDR": (scope.get("client") or ("",))[0]})
             await person.Person(socket, found, header.decode("latin1"), address, self.threads).serve()

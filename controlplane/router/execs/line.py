@@ -1,18 +1,20 @@
 """What the two web processes of an exec say to one another: Redis' channels, with nothing lost unnoticed."""
 
+import asyncio
 import struct
 from types import TracebackType
 from typing import Self
 
 import redis.asyncio
 from django.conf import settings
+from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
-from redis.retry import Retry
 
 CONNECT_S = 5.0
 SILENT_S = 15.0  # the other end says something every PULSE_S
 PULSE_S = 5.0
+LAST_WORDS_S = 2.0  # what a gone end has said last is still on its way
 _NUMBER = struct.Struct(">I")
 
 
@@ -32,24 +34,24 @@ class Line:
 
     async def __aenter__(self) -> Self:
         self._client = redis.asyncio.Redis.from_url(
-            settings.BROKER_URL,
-            socket_timeout=None,
-            socket_connect_timeout=CONNECT_S,
-            retry=Retry(NoBackoff(), 0),  # type: ignore[arg-type]
+            settings.BROKER_URL, socket_timeout=None, socket_connect_timeout=CONNECT_S, retry=Retry(NoBackoff(), 0)
         )
-        self._pubsub = self._client.pubsub(ignore_subscribe_messages=True)
+        self._pubsub = self._client.pubsub()
         try:
             await self._pubsub.subscribe(self._hears)
-            while not self._pubsub.subscribed or await self._pubsub.get_message(timeout=0.01) is not None:
-                pass
+            if await self._pubsub.get_message(timeout=CONNECT_S) is None:  # that the channel is listened to
+                raise OSError("no answer")
         except (RedisError, OSError) as error:
-            await self._client.aclose()
+            await self._close()
             raise LineDown("the web processes cannot reach one another; try again shortly") from error
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        await self._close()
+
+    async def _close(self) -> None:
         try:
             await self._pubsub.aclose()  # type: ignore[no-untyped-call]
             await self._client.aclose()
@@ -64,6 +66,7 @@ class Line:
         except (RedisError, OSError) as error:
             raise LineDown("the connection between the web processes was lost") from error
         if not heard:
+            await asyncio.sleep(LAST_WORDS_S)
             raise LineDown("the other end of the connection is gone")
 
     async def hear(self, silent_s: float = SILENT_S) -> bytes:

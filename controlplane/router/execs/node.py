@@ -21,43 +21,54 @@ def join(header: bytes, number: int) -> Exec | None:
     return actions.join(node.node_id, number) if node else None
 
 
-async def serve(socket: FrameSocket, joined: Exec) -> None:
-    """Until the command has ended, or the person's end has."""
-    try:
-        async with Line(keys.exec_to_node(joined.pk), keys.exec_to_person(joined.pk)) as line:
-            await socket.say(execs.start(Start(format_container(joined.container_id), **joined.order)))
-            windows = execs.Windows()
-            try:
-                await first_of(_inwards(line, socket, windows, joined), _outwards(line, socket, windows, joined), _pulse(line))
-            except Left:
-                await line.say(execs.failed(LOST))
-            except execs.ExecError as error:
-                await line.say(execs.failed(f"the node has said what it may not: {error}"))
-    except (LineDown, Left):
-        pass  # the person's end is gone: what runs ends with the relay's socket
-    finally:
-        await socket.close()
+class NodeEnd:
+    """One exec from the coming of the node's relay until the person's end says that it is over."""
 
+    def __init__(self, socket: FrameSocket, joined: Exec) -> None:
+        self.socket, self.joined = socket, joined
+        self.windows = execs.Windows()
+        self.over = False  # the node has said all
 
-async def _inwards(line: Line, socket: FrameSocket, windows: execs.Windows, joined: Exec) -> None:
-    """From the person; the end of their end is no frame of theirs."""
-    while True:
-        data = await line.hear()
-        if data[0] == Kind.END:
-            return
-        windows.from_person(data)
-        await pay(joined.user_id, data)
-        await socket.say(data)
+    async def serve(self) -> None:
+        number = self.joined.pk
+        start = Start(format_container(self.joined.container_id), **self.joined.order)
+        try:
+            async with Line(keys.exec_to_node(number), keys.exec_to_person(number)) as line:
+                await self.socket.say(execs.start(start))
+                await first_of(self._inwards(line), self._outwards(line), _pulse(line))
+        except (LineDown, Left):
+            pass  # the person's end is gone: what runs ends with the relay's socket
+        finally:
+            await self.socket.close()
 
+    async def _inwards(self, line: Line) -> None:
+        """From the person, until their end has heard all."""
+        while (data := await line.hear())[0] != Kind.END:
+            self.windows.from_person(data)
+            await pay(self.joined.user_id, data)
+            if not self.over:
+                try:
+                    await self.socket.say(data)
+                except Left:
+                    continue  # the other direction says so
 
-async def _outwards(line: Line, socket: FrameSocket, windows: execs.Windows, joined: Exec) -> None:
-    while True:
-        data = await socket.frame()
-        kind = windows.from_node(data)
-        await pay(joined.user_id, data)
-        await line.say(data)
-        if kind is Kind.END:
-            return
+    async def _outwards(self, line: Line) -> None:
+        while not self.over:
+            data = await self._said()
+            await pay(self.joined.user_id, data)
+            await line.say(data)
+        await asyncio.Future()  # the person's end may still have much to read
+
+    async def _said(self) -> bytes:
+        """What the node says next; its end, where it is gone or says what it may not."""
+        try:
+            data = await self.socket.frame()
+            self.over = self.windows.from_node(data) is Kind.END
+        except Left:
+            data, self.over = execs.failed(LOST), True
+        except execs.ExecError as error:
+            data, self.over = execs.failed(f"the node has said what it may not: {error}"), True
+        return data
 
 
 async def _pulse(line: Line) -> None:

@@ -57,12 +57,19 @@ class Person:
         except LineDown as error:
             how = await self._say_why(str(error))
         finally:
-            await self.threads.start(actions.end, self.actor, self.begun, how or "cut off")
             await self.socket.close()
+            await self._note_end(how or "cut off")
+
+    async def _note_end(self, how: str) -> None:
+        try:
+            await self.threads.start(actions.end, self.actor, self.begun, how)
+        except (DatabaseError, InterfaceError):
+            pass  # nobody renews its row, so that it is over soon
 
     async def _until_the_end(self, line: Line) -> str:
         try:
-            return await first_of(self._outwards(line), self._inwards(line), self._calls(), self._looks(), _pulse(line, self.runs))
+            ends = self._outwards(line), self._inwards(line), self._calls(), self._looks(), _pulse(line, self.runs)
+            return await first_of(*ends)
         except Left:
             return LEFT
         except (execs.ExecError, LineDown) as error:
