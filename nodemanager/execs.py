@@ -13,6 +13,7 @@ from wire import nodeapi
 
 SOURCE = Path(__file__).resolve().parent.parent
 MOST = 16  # relays at once
+REAP_S = 10.0  # how often those that have ended are looked for
 RELAY = f"import sys; sys.path.insert(0, {str(SOURCE)!r}); from nodemanager.execrelay import main; main()"
 
 
@@ -48,13 +49,13 @@ class Execs:
     def _run(self) -> None:
         while True:
             with self.condition:
-                self.condition.wait_for(lambda: self.stopping or self.called, 60.0 if self.relays else None)
-                self.called = False
+                self.condition.wait_for(lambda: self.stopping or self.called, REAP_S if self.relays else None)
+                called, self.called = self.called, False
                 if self.stopping:
                     return
             self._reap()
             try:
-                self._begin(self._waiting())
+                self._begin(self._waiting() if called else [])
             except (HttpError, OSError) as error:
                 note("warning", "no command could be begun in a container", why=str(error))
 
