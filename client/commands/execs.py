@@ -7,17 +7,18 @@ import json
 import os
 import sys
 from itertools import islice
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from client import terminal
+from client import copying, terminal
 from client.api import Client
 from client.commands.common import connected
 from client.errors import HydraError, client_error
 from client.execs import Piece, Running
 from client.follow import LogTarget, parse_target
-from client.screen import Format, OutputOption, say
+from client.screen import Format, OutputOption, told
 from contract.jobs import Task
 from wire.states import TaskState
 
@@ -122,5 +123,40 @@ def _not_one(client: Client, target: LogTarget, found: list[Task]) -> HydraError
     )
 
 
+def cp(
+    ctx: typer.Context,
+    source: Annotated[str, typer.Argument(metavar="SOURCE", help="A path here, or TARGET:PATH in a container.")],
+    destination: Annotated[str, typer.Argument(metavar="DESTINATION", help="The same of where it goes.")],
+    output: OutputOption = Format.table,
+) -> None:
+    """Copy a file or a folder into a running task's container, or out of it. TARGET as with hydractl exec.
+
+    PATH is of the task's folder unless it begins with /. Into a folder where DESTINATION is one (in a container: where
+    it ends with /), else under that name. The container needs tar.
+    """
+    here, there = (_split(each) for each in (source, destination))
+    if (here is None) == (there is None):
+        remedy = "Write JOB/GROUP/INDEX:PATH for it; a path here that holds ':' begins with ./"
+        raise client_error("one of both has to be in a container", field_name="source", remedy=remedy)
+    names: list[str] = []
+    with connected(ctx) as client:
+        if here is not None:
+            copying.fetch(client, _place(client, *here), Path(destination), names.append)
+        elif there is not None:
+            copying.bring(client, Path(source), _place(client, *there), names.append)
+    told({"files": names}, f"{len(names)} files and folders copied", output)
+
+
+def _split(text: str) -> tuple[str, str] | None:
+    """Target and path of what is in a container; None of what is here."""
+    target, colon, path = text.partition(":")
+    return (target, path) if colon and not target.startswith((".", "/")) else None
+
+
+def _place(client: Client, target: str, path: str) -> copying.Place:
+    return copying.Place(container_of(client, parse_target(target)), path or ".")
+
+
 def register(app: typer.Typer) -> None:
     app.command("exec", rich_help_panel="Results")(exec_)
+    app.command(rich_help_panel="Results")(cp)
