@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import shutil
 import tarfile
 import threading
 from collections.abc import Callable, Iterator
@@ -56,6 +57,12 @@ class _Read(io.RawIOBase):
         buffer[:size], self._left = self._left[:size], self._left[size:]
         return size
 
+    def rest(self) -> bytes:
+        """Read to the end; what tar has complained of."""
+        while self.read(BLOCK):
+            pass
+        return bytes(self.words)
+
 
 class _Written(io.RawIOBase):
     """A command's stdin, as a file."""
@@ -72,43 +79,54 @@ class _Written(io.RawIOBase):
         return len(data)
 
 
-def fetch(client: Client, source: Place, to: Path, told: OnFile) -> None:
+def fetch(client: Client, source: Place, to: Path, told: OnFile) -> int:
     """Bring a file or a folder here: into ``to`` where that is a folder, else under that name.
 
-    Links that lead out of it, devices and the like are refused, whatever the container says.
+    Links and what is neither a file nor a folder stay there; returns how many did.
     """
     if not source.name:
         raise client_error("names no file", field_name="source", remedy="Give a path that ends with a name.")
-    inside = to.is_dir()
-    parent, name = (to, source.name) if inside else (to.parent, to.name)
+    place = to / source.name if to.is_dir() else to
     command = ["tar", "-cf", "-", "-C", source.folder, "--", f"./{source.name}"]
     with client.open_exec(source.container, command) as running:
         running.end_input()
-        read = _Read(running.pieces())
+        read, left = _Read(running.pieces()), 0
         try:
             with tarfile.open(fileobj=io.BufferedReader(read, BLOCK), mode="r|") as archive:
                 for member in archive:
-                    member.name = _renamed(member.name, source.name, name)
-                    if member.islnk():
-                        member.linkname = _renamed(member.linkname, source.name, name)
-                    archive.extract(member, parent, filter="data")
-                    told(member.name)
-            while read.read(BLOCK):
-                pass
-        except tarfile.FilterError as error:
-            raise client_error(f"holds what is not taken over: {error}", field_name="source") from error
+                    path = place.joinpath(*_below(member.name))
+                    if _extract(archive, member, path):
+                        told(str(path))
+                    else:
+                        left += 1
         except tarfile.TarError as error:
-            for _ in iter(lambda: read.read(BLOCK), b""):
-                pass
-            if not read.words:
+            if not read.rest():
                 raise client_error(f"tar in the container wrote no archive: {error}", field_name="source") from error
+        read.rest()
     _check(running, read.words)
+    return left
 
 
-def _renamed(name: str, before: str, after: str) -> str:
-    """A member's name below another one than it was read under."""
-    parts = PurePosixPath(name).parts
-    return str(PurePosixPath(after, *parts[1:])) if parts and parts[0] == before else name
+def _below(name: str) -> tuple[str, ...]:
+    """The parts of a member's name below the one that was asked for: whatever the container says, they lead nowhere else."""
+    parts = PurePosixPath(name).parts[1:]
+    if ".." in parts or name.startswith("/"):
+        raise client_error(f"holds {name[:100]!r}, which leads out of it", field_name="source")
+    return parts
+
+
+def _extract(archive: tarfile.TarFile, member: tarfile.TarInfo, path: Path) -> bool:
+    """Whether it was taken over: a file or a folder, with its permissions and nothing else."""
+    if member.isdir():
+        path.mkdir(parents=True, exist_ok=True)
+        return True
+    content = archive.extractfile(member) if member.isreg() else None
+    if content is None:
+        return False
+    with content, path.open("wb") as file:
+        shutil.copyfileobj(content, file, BLOCK)
+    path.chmod(member.mode & 0o755)
+    return True
 
 
 def bring(client: Client, source: Path, to: Place, told: OnFile) -> None:
@@ -134,7 +152,7 @@ def _write(running: Running, source: Path, name: str, told: OnFile) -> None:
         return member
 
     try:
-        with tarfile.open(fileobj=io.BufferedWriter(_Written(running), BLOCK), mode="w|") as archive:
+        with tarfile.open(fileobj=_Written(running), mode="w|") as archive:
             archive.add(source, name, filter=anonymous)
         running.end_input()
     except BrokenPipeError:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, NamedTuple
@@ -48,8 +49,8 @@ class Running:
     One thread may read ``pieces`` while another says what the command is to read.
     """
 
-    def __init__(self, connection: ClientConnection, begun: ExecBegun) -> None:
-        self.begun = begun
+    def __init__(self, connection: ClientConnection, close: Callable[[], None], begun: ExecBegun) -> None:
+        self.begun, self._close = begun, close
         self.end: End | None = None
         self._connection, self._window = connection, Window()
         self._room = threading.Condition()
@@ -62,7 +63,7 @@ class Running:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._finish()
-        self._connection.close()
+        self._close()
 
     def say(self, data: bytes) -> bool:
         """Write to the command's stdin, as fast as it reads. False once it has ended."""
@@ -154,7 +155,7 @@ class ExecCalls:
         order = {"command": list(command), "tty": tty, "rows": rows, "columns": columns, "term": term}
         path = f"/api/v1/containers/{quote(container, safe='')}/exec"
         begun = answers.read(ExecBegun, self._transport.request("POST", path, json=order, patience_s=0).json())
-        return Running(_connected(self._transport, begun.socket), begun)
+        return Running(*_connected(self._transport, begun.socket), begun)
 
     def exec(self, container: str, command: Sequence[str], stdin: bytes = b"") -> ExecDone:
         """Run a command in a live container to its end, with all of ``stdin``; what it writes is kept in memory."""
@@ -173,21 +174,26 @@ def _all(running: Running, stdin: bytes) -> None:
         running.end_input()
 
 
-def _connected(transport: Transport, path: str) -> ClientConnection:
+def _connected(transport: Transport, path: str) -> tuple[ClientConnection, Callable[[], None]]:
+    """The open WebSocket, and what closes it."""
     from websockets.exceptions import WebSocketException
     from websockets.sync.client import connect
 
     url = "ws" + transport.url.removeprefix("http") + path
+    opening = connect(
+        url,
+        additional_headers={"Authorization": transport.authorization},
+        ssl=httpx.create_ssl_context() if url.startswith("wss:") else None,
+        proxy=None if is_loopback(transport.url) else True,
+        compression=None,
+        open_timeout=OPEN_S,
+        max_size=execs.FRAME_MAX,
+    )
     try:
-        return connect(
-            url,
-            additional_headers={"Authorization": transport.authorization},
-            ssl=httpx.create_ssl_context() if url.startswith("wss:") else None,
-            proxy=None if is_loopback(transport.url) else True,
-            compression=None,
-            open_timeout=OPEN_S,
-            max_size=execs.FRAME_MAX,
-        )
+        with ExitStack() as stack:
+            return stack.enter_context(opening), stack.pop_all().close
     except (OSError, WebSocketException) as error:
-        detail = f"{transport.url} answers, but opens no WebSocket ({error}). What stands between has to let them through."
+        detail = (
+            f"{transport.url} answers, but opens no WebSocket ({error}); what stands between has to let them through."
+        )
         raise Unreachable(Problem(title="The command was not started", detail=detail), sent=False) from error

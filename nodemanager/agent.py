@@ -111,9 +111,7 @@ class Agent:
         )
         self.endpoints = Endpoints(self.config, self.core, self.selector, http, self.dispatch, time.monotonic)
         entrance = str(self.config.dir / "run" / "exec.sock")
-        self.execs = Execs(
-            http, self.config.ca_file, entrance, lambda: session.authorization(self.membership.session)
-        )
+        self.execs = Execs(http, self.config.ca_file, entrance, lambda: session.authorization(self.membership.session))
 
     def _set_up_redis(self, clock: Clock, saved: Saved) -> None:
         """What reads from Redis and writes to it, and what is on disk before."""

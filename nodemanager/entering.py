@@ -26,6 +26,7 @@ MOST = 32  # at once
 GRACE_S = 5.0  # between the polite signal and the kill, once nobody is connected any more
 INF = float("inf")
 OVER = "the container has ended"
+IDLE = "the container's own command does not run: it has not started yet, or has ended"
 
 
 class Entered:
@@ -143,7 +144,7 @@ class Entrance:
         """The container's, if its command runs; else ValueError."""
         task = self.tasks.get(cid)
         if task is None or not task.pid or _over(task):
-            raise ValueError(OVER)
+            raise ValueError(IDLE)
         return task
 
     def _reported(self, entered: Entered, report: int) -> None:

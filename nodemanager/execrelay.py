@@ -108,7 +108,7 @@ class Sender:
 
 
 class Relay:
-    """One command: a thread for each of its outputs, one for its input, one for the supervisor's word; web's is main."""
+    """One command: a thread for each of its outputs, its input and the supervisor's word; what web says is main's."""
 
     def __init__(self, connection: ClientConnection, entrance: str) -> None:
         self.connection, self.entrance = connection, entrance
@@ -131,7 +131,10 @@ class Relay:
         finally:
             for end in set(ends.given):
                 os.close(end)
-        readers = {end: threading.Thread(target=self._read, args=(end, kind), daemon=True) for end, kind in ends.outputs.items()}
+        readers = {
+            end: threading.Thread(target=self._read, args=(end, kind), daemon=True)
+            for end, kind in ends.outputs.items()
+        }
         for thread in readers.values():
             thread.start()
         threading.Thread(target=self._write, args=(ends,), daemon=True).start()

@@ -118,7 +118,7 @@ def launch(context: LaunchContext, stdout: int, stderr: int, cgroup_procs: list[
 
 
 def enter(context: LaunchContext, ends: tuple[int, int, int], cgroup_procs: list[str]) -> tuple[int, int]:
-    """The same of a command beside the container's own. ends: its stdin, stdout and stderr, or three times a terminal."""
+    """The same of a command beside the container's own. ends: its stdin, stdout, stderr; or three times a terminal."""
     return _fork(context, ends, cgroup_procs, handed=True)
 
 

@@ -43,7 +43,7 @@ def open_socket(url: str, ca_file: str) -> socket.socket:
 
 
 class RedisConnection:
-    """``on_ready``: connected and authenticated. ``on_wake``: a hint, with what it says. ``on_denied``: the user must be restored."""
+    """``on_ready``: connected and authenticated. ``on_wake``: a hint. ``on_denied``: the user must be restored."""
 
     def __init__(
         self,

@@ -18,7 +18,7 @@ from client.commands.common import connected
 from client.errors import HydraError, client_error
 from client.execs import Piece, Running
 from client.follow import LogTarget, parse_target
-from client.screen import Format, OutputOption, told
+from client.screen import Format, OutputOption, say, told
 from contract.jobs import Task
 from wire.states import TaskState
 
@@ -139,11 +139,14 @@ def cp(
         remedy = "Write JOB/GROUP/INDEX:PATH for it; a path here that holds ':' begins with ./"
         raise client_error("one of both has to be in a container", field_name="source", remedy=remedy)
     names: list[str] = []
+    left = 0
     with connected(ctx) as client:
         if here is not None:
-            copying.fetch(client, _place(client, *here), Path(destination), names.append)
+            left = copying.fetch(client, _place(client, *here), Path(destination), names.append)
         elif there is not None:
             copying.bring(client, Path(source), _place(client, *there), names.append)
+    if left:
+        say(f"Left out: {left} links and other things that are neither files nor folders.")
     told({"files": names}, f"{len(names)} files and folders copied", output)
 
 

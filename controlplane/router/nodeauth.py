@@ -27,7 +27,7 @@ class NodePrincipal:
 
 
 def node_behind(header: bytes) -> NodePrincipal | None:
-    """The node by its ``Authorization``; None of another scheme. ``AuthenticationFailed`` when it is not known. A query."""
+    """The node by its ``Authorization``; None of another scheme, ``AuthenticationFailed`` when unknown. One query."""
     scheme, _, rest = header.partition(b" ")
     if scheme != AUTH_SCHEME.encode():
         return None

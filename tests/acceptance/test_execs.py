@@ -44,7 +44,8 @@ def until(pieces: Iterator[Piece], pattern: bytes) -> bytes:
 def test_a_command_runs_beside_the_task_with_its_streams_and_status(
     cluster: Cluster, task: Start, tmp_path: Path
 ) -> None:
-    what = 'cat found; echo "$HYDRA_CONTAINER_ID $PWD $HYDRA_WORK_DIR"; wc -c; id -u; echo err >&2; cat /proc/self/cgroup; exit 3'
+    what = 'cat found; echo "$HYDRA_CONTAINER_ID $PWD $HYDRA_WORK_DIR"; wc -c; id -u; cat /proc/self/cgroup; '
+    what += "echo err >&2; exit 3"
     done = cluster.tenant.exec(task.container, ["sh", "-c", what], b"x" * 3_000_000)
     lines = done.stdout.decode().splitlines()
     mine, (name, folder, work), (size, uid), groups = lines[0], lines[1].split(), lines[2:4], lines[4:]

@@ -17,7 +17,7 @@ from wire.execs import SOCKET
 
 Application = Callable[[Message, Receive, Send], Awaitable[None]]
 REFUSED = 4403
-_PATH = re.compile(rf"(?P<node>{nodeapi.PREFIX}/execs|{SOCKET})/(?P<number>[1-9][0-9]{{0,17}})", re.ASCII)
+_PATH = re.compile(rf"(?:(?P<node>{nodeapi.PREFIX}/execs)|{SOCKET})/(?P<number>[1-9][0-9]{{0,17}})", re.ASCII)
 
 
 class Execs:

@@ -9,11 +9,10 @@ from django.db.models import Count, Q, QuerySet
 from django.db.models.functions import Now
 
 from controlplane.statestore import bus
-from controlplane.statestore.errors import Conflict, Forbidden, TooMany
+from controlplane.statestore.errors import Forbidden, TooMany
 from controlplane.statestore.models import Container, Exec, Node
 from wire.execs import Start
 from wire.ids import format_container
-from wire.states import ContainerState
 
 from .audit import Actor, record
 
@@ -35,13 +34,12 @@ def living() -> QuerySet[Exec]:
 def begin(actor: Actor, container: Container, order: dict[str, Any]) -> Exec:
     """Take it down, to be run when the person's socket comes. Raises where it may not be, or not now.
 
+    Whether the container's own command runs yet, its node knows best.
     order: of ``wire.execs.Start``, without its container.
     """
     name = format_container(container.pk)
     if not settings.HYDRA["execs_user"]:
         raise Forbidden("the operators do not allow commands in containers here (HYDRA_EXECS_USER is 0)")
-    if container.state != ContainerState.RUNNING:
-        raise Conflict(f"{name} has not started yet; wait until its task runs")
     now, start = Now(), Start(name, **order)
     with transaction.atomic():
         with connection.cursor() as cursor:

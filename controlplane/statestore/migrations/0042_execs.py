@@ -44,8 +44,6 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name="exec",
-            index=models.Index(
-                condition=models.Q(("ended_at", None)), fields=["node_id"], name="exec_that_lives"
-            ),
+            index=models.Index(condition=models.Q(("ended_at", None)), fields=["node_id"], name="exec_that_lives"),
         ),
     ]

@@ -39,8 +39,9 @@ def test_frames_are_read_as_they_were_written() -> None:
 @pytest.mark.parametrize(
     "data",
     [
-        b"", b"\x08", b"\xff", bytes(execs.FRAME_MAX + 1), b"\x02x", execs.start(Start("c", ["x"])), b"\x04\0", b"\x04\0\0\0\1",
-        b"\x05", b"\x05\0\0\0\0", execs.credit(1), execs.frame(Kind.END, b"{}"), execs.frame(Kind.BEGUN),
+        b"", b"\x08", b"\xff", bytes(execs.FRAME_MAX + 1), b"\x02x", execs.start(Start("c", ["x"])),
+        b"\x04\0", b"\x04\0\0\0\1", b"\x05", b"\x05\0\0\0\0", execs.credit(1), execs.frame(Kind.END, b"{}"),
+        execs.frame(Kind.BEGUN),
     ],
 )  # fmt: skip
 def test_a_person_sends_nothing_but_input_sizes_and_credit_for_what_came(data: bytes) -> None:
@@ -80,7 +81,9 @@ class Loop:
         self.entrance.listen(self.path)
         for name in ("work", "logs"):
             (folder / name).mkdir()
-        context = LaunchContext(5, ["sleep", "600"], {"PATH": os.environ["PATH"], "A": "b"}, str(folder), meta={"name": "c"})
+        context = LaunchContext(
+            5, ["sleep", "600"], {"PATH": os.environ["PATH"], "A": "b"}, str(folder), meta={"name": "c"}
+        )
         self.task = self.tasks[5] = Task(context, self.selector, Cgroups())
         self.task.start(lambda error: None)
 
@@ -136,7 +139,7 @@ def test_a_command_runs_as_the_containers_own_and_its_end_is_told(loop: Loop) ->
     absent, _ = loop.ask("no-such-command")
     assert loop.said(absent)["error"].startswith("the command could not be started: No such file or directory")
     elsewhere, _ = loop.ask("true", container=6)
-    assert loop.said(elsewhere) == {"error": "the container has ended"}
+    assert "has not started yet, or has ended" in loop.said(elsewhere)["error"]
 
 
 def test_a_command_ends_with_its_connection_and_is_the_containers(loop: Loop) -> None:
