@@ -108,7 +108,7 @@ def fetch(client: Client, source: Place, to: Path, told: OnFile) -> int:
 
 
 def _below(name: str) -> tuple[str, ...]:
-    """The parts of a member's name below the one that was asked for: whatever the container says, they lead nowhere else."""
+    """The parts of a member's name below the one that was asked for: whatever the container says, nowhere else."""
     parts = PurePosixPath(name).parts[1:]
     if ".." in parts or name.startswith("/"):
         raise client_error(f"holds {name[:100]!r}, which leads out of it", field_name="source")

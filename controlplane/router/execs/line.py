@@ -31,6 +31,7 @@ class Line:
     def __init__(self, hears: str, says: str) -> None:
         self._hears, self._says = hears, says
         self._said = self._heard = 0
+        self._saying = asyncio.Lock()
 
     async def __aenter__(self) -> Self:
         self._client = redis.asyncio.Redis.from_url(
@@ -60,9 +61,10 @@ class Line:
 
     async def say(self, frame: bytes = b"") -> None:
         """Pass a frame on, or a pulse. ``LineDown`` when nobody hears it."""
-        number, self._said = self._said, self._said + bool(frame)
         try:
-            heard = await self._client.publish(self._says, _NUMBER.pack(number & 0xFFFFFFFF) + frame)
+            async with self._saying:  # one after the other: publications take several connections
+                heard = await self._client.publish(self._says, _NUMBER.pack(self._said & 0xFFFFFFFF) + frame)
+                self._said += bool(frame)
         except (RedisError, OSError) as error:
             raise LineDown("the connection between the web processes was lost") from error
         if not heard:
