@@ -123,6 +123,7 @@ def _extract(archive: tarfile.TarFile, member: tarfile.TarInfo, path: Path) -> b
     content = archive.extractfile(member) if member.isreg() else None
     if content is None:
         return False
+    path.parent.mkdir(parents=True, exist_ok=True)
     with content, path.open("wb") as file:
         shutil.copyfileobj(content, file, BLOCK)
     path.chmod(member.mode & 0o755)
