@@ -52,6 +52,7 @@ class Entered:
             self.kill_at = time.monotonic() + GRACE_S
 
     def check(self, now: float) -> None:
+        """Kill it once its grace is over; s, monotonic."""
         if now >= self.kill_at:
             self.kill_at = now + GRACE_S
             _signal(self.pid, signal.SIGKILL)

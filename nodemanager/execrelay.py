@@ -53,6 +53,7 @@ class Ends:
 
     @property
     def terminal(self) -> bool:
+        """Whether input and output are the two directions of one terminal."""
         return self.stdin in self.outputs
 
 
@@ -67,6 +68,7 @@ def make_ends(start: Start) -> Ends:
 
 
 def set_size(terminal: int, rows: int, columns: int) -> None:
+    """Tell a terminal's programs how large it is; they get SIGWINCH."""
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
 
@@ -91,6 +93,7 @@ class Sender:
                 self._over = True
 
     def credit(self, cost: int) -> None:
+        """The far end has taken so much; whoever waits for room goes on."""
         with self._condition:
             self._window.credit(cost)
             self._condition.notify_all()

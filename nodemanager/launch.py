@@ -92,9 +92,12 @@ def _child(context: LaunchContext, ends: tuple[int, int, int], cgroup_procs: lis
     signal.pthread_sigmask(signal.SIG_SETMASK, [])
     for number in (signal.SIGPIPE, signal.SIGINT, signal.SIGTERM, signal.SIGXFSZ, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
+    if not handed:
+        os.chdir(context.work)
     set_rlimits(context.rlimits)
     drop_privileges(context)
-    os.chdir(context.work)  # as the task's user, who may have put something else there
+    if handed:
+        os.chdir(context.work)  # as the task's user, who may have put something else there by now
     prctl(PR_SET_NO_NEW_PRIVS, 1)
     os.execvpe(context.argv[0], context.argv, context.env)
 
