@@ -23,6 +23,7 @@ from client import answers, jobfile
 from client.accounts import AccountCalls
 from client.comparison import ComparisonCalls
 from client.errors import HydraError, client_error, locating
+from client.execs import ExecCalls
 from client.jobcalls import JobCalls
 from client.logcalls import PATIENCE_S, LogCalls
 from client.policycalls import PolicyCalls
@@ -65,6 +66,7 @@ class Client(
     JobCalls,
     ScheduleCalls,
     LogCalls,
+    ExecCalls,
     PolicyCalls,
     RolloutCalls,
     SubClusterCalls,

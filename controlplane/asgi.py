@@ -1,4 +1,6 @@
-"""ASGI entry: pages of jobs to the tracking proxy, HTTP to Django, WebSockets to the dashboard's consumers."""
+"""ASGI entry: pages of jobs to the tracking proxy, HTTP to Django, WebSockets to the dashboard's consumers.
+
+Sockets of commands in containers bring a token or a node's credential, and so need neither cookie nor origin."""
 
 import os
 
@@ -11,7 +13,8 @@ from channels.auth import AuthMiddlewareStack  # noqa: E402
 from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
 from channels.security.websocket import AllowedHostsOriginValidator  # noqa: E402
 
-from controlplane.router.http import HttpHandler  # noqa: E402 - needs the apps that the line above has loaded
+from controlplane.router.execs.app import Execs  # noqa: E402 - needs the apps that the line above has loaded
+from controlplane.router.http import HttpHandler  # noqa: E402
 from controlplane.router.proxy.app import Proxy  # noqa: E402
 from controlplane.router.sockets import BoundedSockets  # noqa: E402
 
@@ -22,4 +25,4 @@ except ModuleNotFoundError:
 
 http = HttpHandler()
 proxy = Proxy(http, AllowedHostsOriginValidator(AuthMiddlewareStack(URLRouter(websocket_urlpatterns))))
-application = ProtocolTypeRouter({"http": proxy, "websocket": BoundedSockets(proxy)})
+application = ProtocolTypeRouter({"http": proxy, "websocket": BoundedSockets(Execs(proxy))})

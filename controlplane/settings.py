@@ -246,6 +246,9 @@ HYDRA = {
     "proxy_answer_s": number("HYDRA_PROXY_ANSWER_S", 60),  # how long a job's page may take to begin its answer
     # Names (with *), addresses and networks of nodes that web's proxy connects to as they call themselves.
     "node_hosts": [name.strip() for name in env("HYDRA_NODE_HOSTS", "").split(",") if name.strip()],
+    "execs_user": int(number("HYDRA_EXECS_USER", 10)),  # commands in containers at once, of each account; 0: none
+    "execs": int(number("HYDRA_EXECS", 200)),  # of all
+    "exec_idle_s": number("HYDRA_EXEC_IDLE_S", 1800),  # one that neither says nor hears anything ends after this
     "compile_after_s": number("HYDRA_COMPILE_AFTER_S", 3),  # of the processor, for interpreted plans
     "check_invariants": flag("HYDRA_CHECK_INVARIANTS", False),  # after every round; for tests
     "lease_key_id": int(number("HYDRA_LEASE_KEY_ID", 1)),  # raise it to roll the keys; the previous one stays valid

@@ -21,6 +21,7 @@ from nodemanager.containers import Node
 from nodemanager.core import Core
 from nodemanager.documents import DocumentReader
 from nodemanager.endpoints import Endpoints
+from nodemanager.execs import Execs
 from nodemanager.healthscript import HealthScript, configured_script
 from nodemanager.http import Http
 from nodemanager.isolation import Isolation
@@ -31,6 +32,7 @@ from nodemanager.membership import Membership
 from nodemanager.redisconnection import RedisConnection
 from nodemanager.state import Saved, StateFile
 from nodemanager.statusupdater import StatusUpdater
+from wire import keys
 
 HEALTH_S = 5.0
 STATUS_FILE_S = 2.0  # how often run/status.json is renewed
@@ -108,6 +110,8 @@ class Agent:
             on_supervisor_change=self.health.check,
         )
         self.endpoints = Endpoints(self.config, self.core, self.selector, http, self.dispatch, time.monotonic)
+        entrance = str(self.config.dir / "run" / "exec.sock")
+        self.execs = Execs(http, self.config.ca_file, entrance, lambda: session.authorization(self.membership.session))
 
     def _set_up_redis(self, clock: Clock, saved: Saved) -> None:
         """What reads from Redis and writes to it, and what is on disk before."""
@@ -237,6 +241,7 @@ class Agent:
         self.background.stopping.set()
         self.health.script.close()
         self.endpoints.close()
+        self.execs.close()
         self.updater.publish(time.monotonic())
         self.checkpoint.save()
         self.containers.logs.close(3.0 if self.stop_containers else 1.0)
@@ -262,8 +267,11 @@ class Agent:
         self.documents.restart()
         self.updater.publish_soon()
 
-    def _woken(self) -> None:
-        self.documents.read()
+    def _woken(self, what: bytes) -> None:
+        if what == keys.EXECS:
+            self.execs.look()
+        else:
+            self.documents.read()
 
     def _denied(self, why: str) -> None:
         note("warning", "Redis refused this node; asking for its user to be restored", why=why)

@@ -78,7 +78,6 @@ class Cgroups:
 
     def create(self, cid: int, memory_bytes: int, cpu_milli: int) -> list[str]:
         """Make and limit the container's groups; returns the files its first process joins through."""
-        joins = []
         for controller, parent in self.parents.items():
             folder = os.path.join(parent, f"c{cid}")
             try:
@@ -86,10 +85,14 @@ class Cgroups:
             except OSError:
                 continue
             self._limit(controller, folder, memory_bytes, cpu_milli)
-            # A single thread joins its own group without the lock that stops every fork and exec for
-            # milliseconds; the child has one thread. Version 2 has no such file.
-            joins.append(os.path.join(folder, "cgroup.procs" if self.v2 else "tasks"))
-        return sorted(set(joins))
+        return self.joins(cid)
+
+    def joins(self, cid: int) -> list[str]:
+        """The files through which a process of one thread joins those of the container's groups that there are."""
+        # A single thread joins its own group without the lock that stops every fork and exec for milliseconds.
+        # Version 2 has no such file.
+        name = "cgroup.procs" if self.v2 else "tasks"
+        return [os.path.join(folder, name) for folder in self.folders(cid) if os.path.isdir(folder)]
 
     def _limit(self, controller: str, folder: str, memory_bytes: int, cpu_milli: int) -> None:
         def at(name: str) -> str:

@@ -4,9 +4,11 @@ Runs in the supervisor, which has one thread, so the child may use Python until 
 """
 
 import ctypes
+import fcntl
 import os
 import resource
 import signal
+import termios
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -77,40 +79,66 @@ def drop_privileges(context: LaunchContext) -> None:
     os.setresuid(context.uid, context.uid, context.uid)
 
 
-def _child(context: LaunchContext, stdout: int, stderr: int, cgroup_procs: list[str]) -> None:
+def _child(context: LaunchContext, ends: tuple[int, int, int], cgroup_procs: list[str], handed: bool) -> None:
     os.setsid()
     for path in cgroup_procs:
         with open(path, "w") as procs:
             procs.write("0")
-    null = os.open("/dev/null", os.O_RDONLY)
-    os.dup2(null, 0)
-    os.dup2(stdout, 1)
-    os.dup2(stderr, 2)
+    for number, end in enumerate(ends):
+        os.dup2(end, number)
+    if handed:
+        _take_over(context.uid)
     os.umask(0o022)
     signal.pthread_sigmask(signal.SIG_SETMASK, [])
     for number in (signal.SIGPIPE, signal.SIGINT, signal.SIGTERM, signal.SIGXFSZ, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
-    os.chdir(context.work)
+    if not handed:
+        os.chdir(context.work)
     set_rlimits(context.rlimits)
     drop_privileges(context)
+    if handed:
+        os.chdir(context.work)  # as the task's user, who may have put something else there by now
     prctl(PR_SET_NO_NEW_PRIVS, 1)
     os.execvpe(context.argv[0], context.argv, context.env)
 
 
+def _take_over(uid: int) -> None:
+    """Make the ends the user's, who may open them again by their names, and a terminal the session's own."""
+    for number in range(3):
+        if uid >= 0:
+            os.fchown(number, uid, -1)
+    if os.isatty(0):
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+
 def launch(context: LaunchContext, stdout: int, stderr: int, cgroup_procs: list[str]) -> tuple[int, int]:
     """Fork; returns (pid, fd). The fd ends empty once the command runs, else it holds an error text."""
+    null = os.open("/dev/null", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        return _fork(context, (null, stdout, stderr), cgroup_procs, handed=False)
+    finally:
+        os.close(null)
+
+
+def enter(context: LaunchContext, ends: tuple[int, int, int], cgroup_procs: list[str]) -> tuple[int, int]:
+    """The same of a command beside the container's own. ends: its stdin, stdout, stderr; or three times a terminal."""
+    return _fork(context, ends, cgroup_procs, handed=True)
+
+
+def _fork(context: LaunchContext, ends: tuple[int, int, int], joins: list[str], *, handed: bool) -> tuple[int, int]:
     report_r, report_w = os.pipe2(os.O_CLOEXEC)
     pid = os.fork()
     if pid == 0:
         try:
             os.close(report_r)
-            _child(context, stdout, stderr, cgroup_procs)
+            _child(context, ends, joins, handed)
         except BaseException as error:
             text = getattr(error, "strerror", None) or str(error) or type(error).__name__
             name = getattr(error, "filename", None)
             why = (f"{text}: {os.fsdecode(name)}" if name else str(text)).encode(errors="replace")[:4000]
             os.write(report_w, why)
-            os.write(stderr, b"hydra: the command could not be started: " + why + b"\n")  # where its owner looks
+            if not handed:  # where its owner looks
+                os.write(ends[2], b"hydra: the command could not be started: " + why + b"\n")
         finally:
             os._exit(127)
     os.close(report_w)

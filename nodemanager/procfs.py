@@ -175,6 +175,16 @@ def container_names_of(pid: int) -> set[bytes]:
     return {entry[len(NAMED_BY) :] for entry in entries if entry.startswith(NAMED_BY)}
 
 
+def environment_of(pid: int) -> dict[str, str]:
+    """What the process was started with; empty when it cannot be read."""
+    try:
+        with open(f"/proc/{pid}/environ", "rb") as file:
+            entries = os.fsdecode(file.read(1 << 20)).split("\0")
+    except OSError:
+        return {}
+    return {name: value for name, found, value in (entry.partition("=") for entry in entries) if found}
+
+
 def proportional_bytes(pids: set[int]) -> int:
     """Memory of the processes with shared pages divided among their users; exact, and dear to read."""
     total = 0

@@ -51,7 +51,7 @@ class RedisConnection:
         selector: selectors.BaseSelector,
         background: Background,
         on_ready: Callable[[], None],
-        on_wake: Callable[[], None],
+        on_wake: Callable[[bytes], None],
         on_denied: Callable[[str], None],
     ) -> None:
         self.selector, self.background = selector, background
@@ -177,9 +177,9 @@ class RedisConnection:
                 return
             if isinstance(reply, hiredis.PushNotification):
                 if reply and reply[0] == b"message":
-                    self.on_wake()
+                    self.on_wake(reply[2])
                 elif reply and reply[0] == b"subscribe":
-                    self.on_wake()  # what was published before this moment was missed
+                    self.on_wake(b"")  # what was published before this moment was missed
                 continue
             if isinstance(reply, hiredis.ReplyError) and str(reply).startswith(("NOPERM", "NOAUTH")):
                 self.drop()

@@ -21,6 +21,7 @@ from typing import Any
 from nodemanager import launch
 from nodemanager.adoption import load
 from nodemanager.cgroups import Cgroups, find
+from nodemanager.entering import Entrance
 from nodemanager.jsonlines import MAX_LINE, JsonLines
 from nodemanager.task import Task
 
@@ -39,6 +40,7 @@ class Supervisor:
         self.cgroups.cpu_quota = cpu_quota
         self.tasks: dict[int, Task] = {}
         self.by_pid: dict[int, Task] = {}
+        self.entrance = Entrance(self.selector, self.tasks, self.cgroups)
         self.agent: JsonLines | None = None
         self.agent_seen_at = time.monotonic()  # the agent's last word, or its leaving
         self.pinged = False  # it says now and then that it lives; older agents do not
@@ -56,6 +58,7 @@ class Supervisor:
             self.tasks[task.id] = task
             if task.pid and task.ended is None:
                 self.by_pid[task.pid] = task
+        self.entrance.listen(os.path.join(self.root, "run", "exec.sock"))
 
     def _signals(self) -> None:
         read, write = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
@@ -188,7 +191,10 @@ class Supervisor:
             task = self.by_pid.pop(ended.si_pid, None)
             if task is not None:
                 task.tree.kill_group()
+            tell = self.entrance.ended(ended.si_pid)
             _, status, usage = os.wait4(ended.si_pid, 0)
+            if tell is not None:
+                tell(status)
             if task is not None:
                 task.leader_ended(status, usage, time.monotonic())
 
@@ -198,6 +204,7 @@ class Supervisor:
         for task in list(self.tasks.values()):
             if task.exit is None:
                 task.check(now, leaders, self.send)
+        self.entrance.check(now)
         if (self.agent is None or self.pinged) and now - self.agent_seen_at > self.max_disconnect_s:
             self._on_agent_lost()
 
@@ -216,7 +223,9 @@ class Supervisor:
         due = [task.due(now) for task in self.tasks.values() if task.exit is None]
         if self.agent is None:
             due.append(now + 5.0)
-        return max(0.001, min(due) - now) if due else None
+        if self.entrance.by_pid:
+            due.append(self.entrance.due())
+        return max(0.001, min(due) - now) if due and min(due) < float("inf") else None
 
     def run(self) -> None:
         """Until told to quit and nothing runs. A failure in one task's handling must not cost the others."""

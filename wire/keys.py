@@ -37,8 +37,11 @@ def leader_epoch(s: int) -> str:
 
 
 def wake_channel(s: int, n: int) -> str:
-    """Channel: the node's desired document changed. A hint only."""
+    """Channel: the node's desired document changed, or, where ``EXECS`` is said, somebody waits for it. A hint only."""
     return f"nd:{s}:{n}"
+
+
+EXECS = b"x"  # on a node's wake channel: ask web for whom to run a command in a container
 
 
 def policy(s: int) -> str:
@@ -59,6 +62,16 @@ def policy_channel() -> str:
 def masters() -> str:
     """Channel: numbers of jobs whose application masters have something to hear. A hint only, for web processes."""
     return "am"
+
+
+def exec_to_person(number: int) -> str:
+    """Channel: frames (``wire.execs``) from the node of an exec; the web process that has the person listens."""
+    return f"ex:{number}:p"
+
+
+def exec_to_node(number: int) -> str:
+    """Channel: frames for the node of an exec; the web process that has the node listens."""
+    return f"ex:{number}:n"
 
 
 def probe(s: int) -> str:

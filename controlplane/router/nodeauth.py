@@ -26,24 +26,30 @@ class NodePrincipal:
     pk: None = None  # no account
 
 
+def node_behind(header: bytes) -> NodePrincipal | None:
+    """The node by its ``Authorization``; None of another scheme, ``AuthenticationFailed`` when unknown. One query."""
+    scheme, _, rest = header.partition(b" ")
+    if scheme != AUTH_SCHEME.encode():
+        return None
+    number, _, secret = rest.strip().partition(b":")
+    if not (number.isdigit() and len(number) < 19 and 0 < len(secret) < 200):
+        raise AuthenticationFailed("the credential is malformed")
+    row = (
+        NodeCredential.objects.filter(node_id=int(number), revoked_at=None)
+        .values_list("sha256", "node__sub_cluster_id", named=True)
+        .first()
+    )
+    if row is None or not compare_digest(row.sha256, hashed(secret.decode("latin1"))):
+        raise AuthenticationFailed("the credential is unknown or revoked; register the node again")
+    return NodePrincipal(int(number), row.node__sub_cluster_id, row.sha256)
+
+
 class NodeAuthentication(BaseAuthentication):
     """One query; unknown, wrong and revoked are answered alike."""
 
     def authenticate(self, request: Request) -> tuple[NodePrincipal, None] | None:
-        scheme, _, rest = get_authorization_header(request).partition(b" ")
-        if scheme != AUTH_SCHEME.encode():
-            return None
-        number, _, secret = rest.strip().partition(b":")
-        if not (number.isdigit() and len(number) < 19 and 0 < len(secret) < 200):
-            raise AuthenticationFailed("the credential is malformed")
-        row = (
-            NodeCredential.objects.filter(node_id=int(number), revoked_at=None)
-            .values_list("sha256", "node__sub_cluster_id", named=True)
-            .first()
-        )
-        if row is None or not compare_digest(row.sha256, hashed(secret.decode("latin1"))):
-            raise AuthenticationFailed("the credential is unknown or revoked; register the node again")
-        return NodePrincipal(int(number), row.node__sub_cluster_id, row.sha256), None
+        found = node_behind(get_authorization_header(request))
+        return (found, None) if found else None
 
     def authenticate_header(self, request: Request) -> str:
         return AUTH_SCHEME

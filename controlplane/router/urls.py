@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from controlplane.router import nodeapi, nodeserving
+from controlplane.router import nodeapi, nodeexecs, nodeserving
 from controlplane.router.views import (
     accounts,
     apipage,
@@ -10,6 +10,7 @@ from controlplane.router.views import (
     auth,
     cluster,
     containers,
+    execs,
     fleet,
     jobactions,
     jobs,
@@ -82,6 +83,7 @@ api = [
     path("jobs/<int:job_id>/endpoints", JobEndpoints.as_view(), name="job-endpoints"),
     path("containers/<str:container>/logs", containers.ContainerLogs.as_view(), name="container-logs"),
     path("containers/<str:container>/logs/merged", containers.MergedLogs.as_view(), name="container-logs-merged"),
+    path("containers/<str:container>/exec", execs.ContainerExec.as_view(), name="container-exec"),
     path("artifacts/<str:digest>", artifacts.ArtifactDetail.as_view(), name="artifact"),
     path("saved-views", savedviews.SavedViews.as_view(), name="saved-views"),
     path("saved-views/<int:view_id>", savedviews.SavedViewDetail.as_view(), name="saved-view"),
@@ -169,5 +171,6 @@ node = [
     path("containers/<str:container>/secrets", nodeapi.ContainerSecrets.as_view(), name="node-secrets"),
     path("containers/<str:container>/token", nodeapi.ContainerToken.as_view(), name="node-token"),
     path("containers/<str:container>/outputs/<str:name>", nodeapi.ContainerOutput.as_view(), name="node-output"),
+    path("execs", nodeexecs.NodeExecs.as_view(), name="node-execs"),
     path("artifacts/<str:digest>", nodeapi.NodeArtifact.as_view(), name="node-artifact"),
 ]

@@ -117,6 +117,11 @@ def wake(sub_clusters: Iterable[int], what: str = keys.INTENTS) -> None:
         attempt(send, None)
 
 
+def wake_node(sub_cluster: int, node: int) -> None:
+    """Tell a node that somebody waits for a command in one of its containers (``keys.EXECS``)."""
+    attempt(lambda r: replied(r.publish(keys.wake_channel(sub_cluster, node), keys.EXECS)), 0)
+
+
 def announce_policy(version: int) -> None:
     """Tell web processes and the GPG that a version was put in force; they also look by themselves."""
     attempt(lambda r: replied(r.publish(keys.policy_channel(), version)), 0)

@@ -13,7 +13,7 @@ from django.utils import timezone
 from knox.models import AuthToken
 
 from controlplane.statestore import partitions
-from controlplane.statestore.actions import endpoints, simulations
+from controlplane.statestore.actions import endpoints, execs, simulations
 from controlplane.statestore.actions.artifacts import name_of
 from controlplane.statestore.models import (
     Artifact,
@@ -48,6 +48,7 @@ def run(now: dt.datetime | None = None) -> dict[str, int]:
         "artifacts": purge_artifacts(now),
         "idempotency_keys": purge_idempotency_keys(now),
         "endpoints": endpoints.purge(),
+        "execs": execs.purge(),
         "queues": purge_queues(now),
         "series": series.purge(),
         "simulations": simulations.purge(),

@@ -4,10 +4,18 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from client import Client
 from tests.acceptance import afterwards
 from tests.acceptance.cluster import Cluster
 from tests.failing import FAILED
 from tests.stack import UNHURRIED
+
+STRANGER = "stranger", "a-stranger-s-password"
+MAKE = (
+    "from controlplane.accounts.models import Role; from controlplane.statestore.actions import accounts; "
+    "from controlplane.statestore.actions.audit import SYSTEM; "
+    f"accounts.create(SYSTEM, {STRANGER[0]!r}, {STRANGER[1]!r}, Role.TENANT)"
+)
 
 
 class Kept:
@@ -72,3 +80,12 @@ def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     except BaseException:
         kept.drop()
         raise
+
+
+@pytest.fixture
+def stranger(cluster: Cluster) -> Iterator[str]:
+    """Another tenant; its API token."""
+    if not cluster.sql("SELECT 1 FROM accounts_user WHERE username = %s", STRANGER[0]):
+        cluster.stack.manage("shell", "-c", MAKE)
+    with Client(cluster.stack.url) as anonymous:
+        yield anonymous.login(*STRANGER).token

@@ -8,28 +8,13 @@ from contextlib import contextmanager
 import httpx
 import pytest
 
-from client import Client
 from contract.jobs import Endpoint, Job
 from tests.acceptance.cluster import Cluster
+from tests.acceptance.conftest import STRANGER
 from tests.patience import wait_until
 from tests.stores import ROOT
 
 pytestmark = pytest.mark.acceptance
-STRANGER = "stranger", "a-stranger-s-password"
-MAKE = (
-    "from controlplane.accounts.models import Role; from controlplane.statestore.actions import accounts; "
-    "from controlplane.statestore.actions.audit import SYSTEM; "
-    f"accounts.create(SYSTEM, {STRANGER[0]!r}, {STRANGER[1]!r}, Role.TENANT)"
-)
-
-
-@pytest.fixture
-def stranger(cluster: Cluster) -> Iterator[str]:
-    """Another tenant; its API token."""
-    if not cluster.sql("SELECT 1 FROM accounts_user WHERE username = %s", STRANGER[0]):
-        cluster.stack.manage("shell", "-c", MAKE)
-    with Client(cluster.stack.url) as anonymous:
-        yield anonymous.login(*STRANGER).token
 
 
 def serving(cluster: Cluster, job: Job, count: int) -> list[Endpoint]:

@@ -5,6 +5,7 @@ from .artifacts import Artifact, ArtifactOwner, LogChunk, TaskOutput
 from .audit import AuditEntry, IdempotencyKey, UsageHour
 from .containers import Container, ContainerHistory, Round
 from .endpoints import Endpoint
+from .execs import Exec
 from .federation import JoinToken, Lease, MaintenanceWindow, Node, NodeCredential, SubCluster, SubClusterToken
 from .jobs import Ask, Intent, Job, JobEvent, Report, Task, TaskGroup
 from .masters import Master, MasterAsk, MasterEvent, MasterLaunch
@@ -30,6 +31,7 @@ __all__ = [
     "ContainerHistory",
     "DutyLease",
     "Endpoint",
+    "Exec",
     "IdempotencyKey",
     "Intent",
     "Job",

@@ -407,6 +407,25 @@ export interface components {
             previous: string | null;
             results: components["schemas"]["Event"][];
         };
+        /** @description ``socket``: the path of the WebSocket to open within half a minute; frames are those of ``wire.execs``. */
+        ExecBegun: {
+            container: string;
+            id: number;
+            node: string;
+            socket: string;
+        };
+        /** @description ``tty``: on a terminal of this size and type; without one, stdout and stderr come apart. */
+        ExecRequest: {
+            /** @default 80 */
+            columns?: number;
+            command: string[];
+            /** @default 24 */
+            rows?: number;
+            /** @default xterm */
+            term?: string;
+            /** @default false */
+            tty?: boolean;
+        };
         /**
          * @description One thing wrong with a request. ``field``: dotted path in the body, or a parameter's name.
          *

@@ -163,6 +163,9 @@ RULES: dict[tuple[str, str], Rule] = {
     ("GET", "api/v1/jobs/<int:job_id>/endpoints"): Rule(SEEN),
     ("GET", "api/v1/containers/<str:container>/logs"): Rule(SEEN),
     ("GET", "api/v1/containers/<str:container>/logs/merged"): Rule(SEEN),
+    ("POST", "api/v1/containers/<str:container>/exec"): Rule(
+        CHANGED | {"tenant": 201, "operator": 201}, {"command": ["true"]}
+    ),
     ("GET", "api/v1/artifacts/<str:digest>"): Rule(SEEN),
     ("PUT", "api/v1/artifacts/<str:digest>"): Rule(
         {"anonymous": 401, "tenant": 200, "other": 200, "viewer": 403, "operator": 200}, DATA
@@ -259,6 +262,7 @@ RULES: dict[tuple[str, str], Rule] = {
     ("GET", "node/v1/containers/<str:container>/secrets"): Rule(NODES_ONLY),
     ("PUT", "node/v1/containers/<str:container>/outputs/<str:name>"): Rule(NODES_ONLY, DATA),
     ("POST", "node/v1/containers/<str:container>/endpoints"): Rule(NODES_ONLY, {"endpoints": {"http": 20_000}}),
+    ("GET", "node/v1/execs"): Rule(NODES_ONLY),
     ("GET", "node/v1/artifacts/<str:digest>"): Rule(NODES_ONLY),
 }
 

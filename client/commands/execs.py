@@ -1,0 +1,165 @@
+"""Commands in containers, and files brought in and out by them."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+from itertools import islice
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from client import copying, terminal
+from client.api import Client
+from client.commands.common import connected
+from client.errors import HydraError, client_error
+from client.execs import Piece, Running
+from client.follow import LogTarget, parse_target
+from client.screen import Format, OutputOption, say, told
+from contract.jobs import Task
+from wire.states import TaskState
+
+SHELL = ("/bin/sh", "-c", "command -v bash >/dev/null && exec bash -l || exec sh -l")
+SHOWN = 5  # tasks that are named where one has to be chosen
+
+TargetArgument = Annotated[
+    str, typer.Argument(metavar="TARGET", help="JOB, JOB/GROUP, JOB/GROUP/INDEX or a container id.")
+]
+
+
+def exec_(
+    ctx: typer.Context,
+    target: TargetArgument,
+    command: Annotated[
+        list[str] | None, typer.Argument(metavar="[-- COMMAND...]", help="What to run; with -t a shell by default.")
+    ] = None,
+    *,
+    tty: Annotated[bool, typer.Option("--tty", "-t", help="On a terminal: for shells, editors, top.")] = False,
+    stdin: Annotated[
+        bool, typer.Option("--stdin/--no-stdin", "-i/-n", help="Whether the command reads what this one does; it does.")
+    ] = True,
+    output: OutputOption = Format.table,
+) -> None:
+    """Run a command in a running task's container: as its user, in its folder, with its environment and limits.
+
+    The exit status is the command's, 128 and the number of a signal that ended it. It ends with this program.
+    """
+    if tty and output is Format.json:
+        raise client_error("does not go with json", field_name="tty", remedy="Leave one of them out.")
+    if not command and not tty:
+        raise client_error("is missing", field_name="command", remedy="Give it after --, or -it for a shell.")
+    if tty and not sys.stdin.isatty():
+        raise client_error("needs a terminal, which stdin is not", field_name="tty", remedy="Leave -t out.")
+    with connected(ctx) as client:
+        container = container_of(client, parse_target(target))
+        rows, columns = terminal.size()
+        term = os.environ.get("TERM", "xterm") if tty else "xterm"
+        opened = client.open_exec(
+            container, command or SHELL, tty=tty, rows=rows, columns=columns, term=term[:32] or "xterm"
+        )
+        with opened as running, terminal.raw() if tty else contextlib.nullcontext():
+            if stdin:
+                terminal.Input(running, tty).start()
+            else:
+                running.end_input()
+            status = _shown(running, output)
+    raise typer.Exit(status)
+
+
+def _shown(running: Running, output: Format) -> int:
+    """Hand on what the command writes; its status."""
+    try:
+        for piece in running.pieces():
+            _json(piece) if output is Format.json else _as_it_is(piece)
+    except BrokenPipeError:  # whoever reads what we write has gone
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 128 + 13
+    assert running.end is not None
+    if output is Format.json:
+        print(json.dumps({"container": running.begun.container, "status": running.end.status}), flush=True)
+    return running.end.status
+
+
+def _as_it_is(piece: Piece) -> None:
+    stream = sys.stdout if piece.stream == "stdout" else sys.stderr
+    stream.buffer.write(piece.data)
+    stream.buffer.flush()
+
+
+def _json(piece: Piece) -> None:
+    """A line for each piece, and at last one with the status."""
+    said = {"stream": piece.stream, "data": piece.data.decode(errors="replace")}
+    print(json.dumps(said, ensure_ascii=False), flush=True)
+
+
+def container_of(client: Client, target: LogTarget) -> str:
+    """The container that a target means; ``HydraError`` unless it is just one that runs."""
+    if target.container:
+        return target.container
+    running = client.tasks(target.job, group=target.group, state=TaskState.RUNNING.name)
+    if target.index is not None:
+        running = (task for task in running if task.index == target.index)
+    found = list(islice(running, 1 if target.index is not None else SHOWN + 1))
+    if len(found) == 1 and found[0].container:
+        return found[0].container
+    raise _not_one(client, target, found)
+
+
+def _not_one(client: Client, target: LogTarget, found: list[Task]) -> HydraError:
+    if not found:
+        state = client.job(target.job).state
+        return client_error(
+            f"no such task of job {target.job} runs (the job is {state})",
+            field_name="target",
+            remedy=f"See which do with: hydractl tasks {target.job}",
+        )
+    names = ", ".join(f"{target.job}/{task.group}/{task.index}" for task in found[:SHOWN])
+    more = " and more" if len(found) > SHOWN else ""
+    return client_error(
+        f"several tasks of job {target.job} run", field_name="target", remedy=f"Name one of {names}{more}."
+    )
+
+
+def cp(
+    ctx: typer.Context,
+    source: Annotated[str, typer.Argument(metavar="SOURCE", help="A path here, or TARGET:PATH in a container.")],
+    destination: Annotated[str, typer.Argument(metavar="DESTINATION", help="The same of where it goes.")],
+    output: OutputOption = Format.table,
+) -> None:
+    """Copy a file or a folder into a running task's container, or out of it. TARGET as with hydractl exec.
+
+    PATH is of the task's folder unless it begins with /. Into a folder where DESTINATION is one (in a container: where
+    it ends with /), else under that name. The container needs tar.
+    """
+    here, there = (_split(each) for each in (source, destination))
+    if (here is None) == (there is None):
+        remedy = "Write JOB/GROUP/INDEX:PATH for it; a path here that holds ':' begins with ./"
+        raise client_error("one of both has to be in a container", field_name="source", remedy=remedy)
+    names: list[str] = []
+    left = 0
+    with connected(ctx) as client:
+        if here is not None:
+            left = copying.fetch(client, _place(client, *here), Path(destination), names.append)
+        elif there is not None:
+            copying.bring(client, Path(source), _place(client, *there), names.append)
+    if left:
+        say(f"Left out: {left} links and other things that are neither files nor folders.")
+    told({"files": names}, f"{len(names)} files and folders copied", output)
+
+
+def _split(text: str) -> tuple[str, str] | None:
+    """Target and path of what is in a container; None of what is here."""
+    target, colon, path = text.partition(":")
+    return (target, path) if colon and not target.startswith((".", "/")) else None
+
+
+def _place(client: Client, target: str, path: str) -> copying.Place:
+    return copying.Place(container_of(client, parse_target(target)), path or ".")
+
+
+def register(app: typer.Typer) -> None:
+    app.command("exec", rich_help_panel="Results")(exec_)
+    app.command(rich_help_panel="Results")(cp)

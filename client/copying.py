@@ -1,0 +1,171 @@
+"""Files into containers and out of them, as tar archives that a ``tar`` there writes or reads."""
+
+from __future__ import annotations
+
+import io
+import shutil
+import tarfile
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from client.api import Client
+from client.errors import client_error
+from client.execs import Piece, Running
+
+BLOCK = 64 << 10
+WORDS_MAX = 4000  # of what tar complains of
+OnFile = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A path in a container; one that is not absolute is of the task's folder."""
+
+    container: str
+    path: str
+
+    @property
+    def folder(self) -> str:
+        return str(PurePosixPath(self.path).parent)
+
+    @property
+    def name(self) -> str:
+        return PurePosixPath(self.path).name
+
+
+class _Read(io.RawIOBase):
+    """What a command writes to stdout, as a file; what it writes to stderr is kept."""
+
+    def __init__(self, pieces: Iterator[Piece]) -> None:
+        self._pieces, self._left, self.words = pieces, b"", bytearray()
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
+        while not self._left:
+            piece = next(self._pieces, None)
+            if piece is None:
+                return 0
+            if piece.stream == "stdout":
+                self._left = piece.data
+            else:
+                _keep(self.words, piece)
+        size = min(len(buffer), len(self._left))
+        buffer[:size], self._left = self._left[:size], self._left[size:]
+        return size
+
+    def rest(self) -> bytes:
+        """Read to the end; what tar has complained of."""
+        while self.read(BLOCK):
+            pass
+        return bytes(self.words)
+
+
+class _Written(io.RawIOBase):
+    """A command's stdin, as a file."""
+
+    def __init__(self, running: Running) -> None:
+        self._running = running
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: bytes | bytearray | memoryview) -> int:  # type: ignore[override]
+        if not self._running.say(bytes(data)):
+            raise BrokenPipeError("the command in the container has ended")
+        return len(data)
+
+
+def fetch(client: Client, source: Place, to: Path, told: OnFile) -> int:
+    """Bring a file or a folder here: into ``to`` where that is a folder, else under that name.
+
+    Links and what is neither a file nor a folder stay there; returns how many did.
+    """
+    if not source.name:
+        raise client_error("names no file", field_name="source", remedy="Give a path that ends with a name.")
+    place = to / source.name if to.is_dir() else to
+    command = ["tar", "-cf", "-", "-C", source.folder, "--", f"./{source.name}"]
+    with client.open_exec(source.container, command) as running:
+        running.end_input()
+        read, left = _Read(running.pieces()), 0
+        try:
+            with tarfile.open(fileobj=io.BufferedReader(read, BLOCK), mode="r|") as archive:
+                for member in archive:
+                    path = place.joinpath(*_below(member.name))
+                    if _extract(archive, member, path):
+                        told(str(path))
+                    else:
+                        left += 1
+        except tarfile.TarError as error:
+            if not read.rest():
+                raise client_error(f"tar in the container wrote no archive: {error}", field_name="source") from error
+        read.rest()
+    _check(running, read.words)
+    return left
+
+
+def _below(name: str) -> tuple[str, ...]:
+    """The parts of a member's name below the one that was asked for: whatever the container says, nowhere else."""
+    parts = PurePosixPath(name).parts[1:]
+    if ".." in parts or name.startswith("/"):
+        raise client_error(f"holds {name[:100]!r}, which leads out of it", field_name="source")
+    return parts
+
+
+def _extract(archive: tarfile.TarFile, member: tarfile.TarInfo, path: Path) -> bool:
+    """Whether it was taken over: a file or a folder, with its permissions and nothing else."""
+    if member.isdir():
+        path.mkdir(parents=True, exist_ok=True)
+        return True
+    content = archive.extractfile(member) if member.isreg() else None
+    if content is None:
+        return False
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with content, path.open("wb") as file:
+        shutil.copyfileobj(content, file, BLOCK)
+    path.chmod(member.mode & 0o755)
+    return True
+
+
+def bring(client: Client, source: Path, to: Place, told: OnFile) -> None:
+    """Put a file or a folder there: into ``to`` where that ends with ``/``, else under that name."""
+    if not source.exists():
+        raise client_error(f"there is no {source}", field_name="source")
+    inside = to.path.endswith("/") or not to.name
+    folder, name = (to.path, source.resolve().name) if inside else (to.folder, to.name)
+    words = bytearray()
+    with client.open_exec(to.container, ["tar", "-xf", "-", "-C", folder]) as running:
+        writer = threading.Thread(target=_write, args=(running, source, name, told), daemon=True)
+        writer.start()
+        for piece in running.pieces():
+            _keep(words, piece)
+    _check(running, words)
+
+
+def _write(running: Running, source: Path, name: str, told: OnFile) -> None:
+    def anonymous(member: tarfile.TarInfo) -> tarfile.TarInfo:
+        member.uid = member.gid = 0  # it becomes the task's user's
+        member.uname = member.gname = ""
+        told(member.name)
+        return member
+
+    try:
+        with tarfile.open(fileobj=_Written(running), mode="w|") as archive:
+            archive.add(source, name, filter=anonymous)
+        running.end_input()
+    except BrokenPipeError:
+        pass  # tar there says why
+
+
+def _keep(words: bytearray, piece: Piece) -> None:
+    words += piece.data[: max(0, WORDS_MAX - len(words))]
+
+
+def _check(running: Running, words: bytearray) -> None:
+    status = running.end.status if running.end else 0
+    if status:
+        said = words.decode(errors="replace").strip() or f"it ended with status {status}"
+        raise client_error(f"tar in the container: {said}", field_name="path")

@@ -1,0 +1,55 @@
+"""Commands that people run in live containers."""
+
+import rules
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from contract.execs import ExecBegun, ExecRequest
+from controlplane.statestore.actions import execs as actions
+from controlplane.statestore.errors import Conflict, Forbidden, NotFound
+from controlplane.statestore.models import Container
+from controlplane.statestore.queries.jobs import execs
+from wire.execs import SOCKET
+from wire.ids import format_container, parse_container
+
+from .common import SMALL, View, account, actor, answers, body
+
+
+class ContainerExec(View):
+    body_max = SMALL
+
+    @extend_schema(
+        operation_id="containers_exec", request=ExecRequest, responses=answers({201: ExecBegun}, 409, 413, 415)
+    )
+    def post(self, request: Request, container: str) -> Response:
+        """Begin a command in a container that runs: as its task's user, in its folder, by its limits.
+
+        It starts when the WebSocket at ``socket`` is opened with the same
+        token, and ends with it, or with the container. Who may kill the job may do this.
+        """
+        found = changeable_container(request, container)
+        order = body(request, ExecRequest).model_dump()
+        begun = actions.begin(actor(request), found, order)
+        answer = {
+            "id": begun.pk,
+            "container": format_container(found.pk),
+            "node": actions.node_of(begun),
+            "socket": f"{SOCKET}/{begun.pk}",
+        }
+        return Response(answer, status=201)
+
+
+def changeable_container(request: Request, name: str) -> Container:
+    """A live container of a job that the account may change; refused as its job would be."""
+    try:
+        known = execs.of(account(request), parse_container(name))
+    except ValueError:
+        known = None
+    if known is None:
+        raise NotFound(f"there is no container {name[:40]} that you may see")
+    if not rules.has_perm("jobs.change", request.user, known.job):
+        raise Forbidden(f"you may see job {known.job.pk} but not run commands in its containers")
+    if known.live is None:
+        raise Conflict(f"{name} has ended; see hydractl logs {name} for what it wrote")
+    return known.live

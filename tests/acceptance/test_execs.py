@@ -1,0 +1,132 @@
+"""Commands in containers: on a real node, through a real web process, by the SDK and by hydractl."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from websockets.exceptions import InvalidStatus
+from websockets.sync.client import connect
+
+from client import Client, HydraError
+from client.execs import Piece, Running
+from tests import hydractl
+from tests.acceptance.cluster import Cluster, Start, alive
+from tests.patience import wait_until
+from wire import execs
+from wire.execs import Kind
+
+pytestmark = pytest.mark.acceptance
+
+
+@pytest.fixture
+def task(cluster: Cluster) -> Start:
+    """One that stays until its job is killed."""
+    job = cluster.task_job("visited", "echo mine > found; " + cluster.gate("stay"), grace_s=1)
+    return cluster.started(job, 1)[0]
+
+
+def token_of(client: Client) -> str:
+    return client._transport.authorization.split()[1]
+
+
+def until(pieces: Iterator[Piece], pattern: bytes) -> bytes:
+    """What is written until this is."""
+    seen = b""
+    for piece in pieces:
+        seen += piece.data
+        if re.search(pattern, seen):
+            return seen
+    raise AssertionError(f"{pattern!r} is not in {seen!r}")
+
+
+def test_a_command_runs_beside_the_task_with_its_streams_and_status(
+    cluster: Cluster, task: Start, tmp_path: Path
+) -> None:
+    what = 'cat found; echo "$HYDRA_CONTAINER_ID $PWD $HYDRA_WORK_DIR"; wc -c; id -u; cat /proc/self/cgroup; '
+    what += "echo err >&2; exit 3"
+    done = cluster.tenant.exec(task.container, ["sh", "-c", what], b"x" * 3_000_000)
+    lines = done.stdout.decode().splitlines()
+    mine, (name, folder, work), (size, uid), groups = lines[0], lines[1].split(), lines[2:4], lines[4:]
+    assert (done.status, done.stderr, mine, name, size.strip()) == (3, b"err\n", "mine", task.container, "3000000")
+    assert folder == work and int(uid) == Path(f"/proc/{task.pid}").stat().st_uid
+    assert groups == Path(f"/proc/{task.pid}/cgroup").read_text().splitlines(), "its memory is the container's"
+    flood = cluster.tenant.exec(task.container, ["head", "-c", "3000000", "/dev/zero"])
+    assert (flood.status, flood.stdout) == (0, bytes(3_000_000))
+    assert cluster.tenant.exec(task.container, ["sh", "-c", "kill -9 $$"]).status == 137
+    with pytest.raises(HydraError, match="could not be started: No such file or directory"):
+        cluster.tenant.exec(task.container, ["no-such-command"])
+    (job,) = cluster.sql("SELECT job_id FROM statestore_container WHERE id = %s", task.number)[0]
+    env = {"HYDRA_URL": cluster.stack.url, "HYDRA_TOKEN": token_of(cluster.tenant), "HOME": str(tmp_path)}
+    shell = hydractl.run(("exec", str(job), "--", "sh", "-c", "cat; exit 4"), env, "said\n", tmp_path)
+    assert (shell.returncode, shell.stdout) == (4, "said\n"), shell.stderr
+    told = cluster.sql("SELECT after->>'command' FROM statestore_auditentry WHERE action = 'exec.begin'")
+    assert ('["sh", "-c", "cat; exit 4"]',) in told
+    (tmp_path / "tree" / "inner").mkdir(parents=True)
+    (tmp_path / "tree" / "inner" / "file").write_bytes(b"y" * 500_000)
+    for words in (("tree", f"{job}/main/0:copy"), (f"{job}:copy/inner", "back")):
+        copied = hydractl.run(("cp", *words), env, "", tmp_path)
+        assert copied.returncode == 0, copied.stderr
+    assert (tmp_path / "back" / "file").read_bytes() == b"y" * 500_000
+    wait_until(lambda: not _open(cluster), 10, "all are over")
+
+
+def _open(cluster: Cluster) -> int:
+    return int(cluster.sql("SELECT count(*) FROM statestore_exec WHERE ended_at IS NULL")[0][0])
+
+
+def test_a_terminal_has_its_size_and_keys_and_ends_with_the_container(cluster: Cluster, task: Start) -> None:
+    opened = cluster.tenant.open_exec(task.container, ["sh"], tty=True, rows=40, columns=100, term="vt100")
+    with opened as running:
+        pieces = running.pieces()
+        running.say(b"tty; stty size; echo $TERM\n")
+        assert until(pieces, rb"40 100\r\nvt100").count(b"/dev/pts/") == 1
+        running.resize(50, 120)
+        running.say(b"stty size\n")
+        until(pieces, rb"50 120")
+        running.say(b"echo now; sleep 600\n")
+        until(pieces, rb"\nnow")
+        running.say(b"\x03")
+        until(pieces, rb"\^C\r\n")
+        running.say(b"echo was $?\n")
+        until(pieces, rb"was 130")
+        running.say(b"exit 7\n")
+        list(pieces)
+        assert running.end is not None and running.end.status == 7
+    left, pid = _sleeper(cluster.tenant, task)
+    left.__exit__(None, None, None)
+    wait_until(lambda: not alive(pid), 15, "nobody is there any more: it is ended")
+    staying, pid = _sleeper(cluster.tenant, task)
+    with staying:
+        (job,) = cluster.sql("SELECT job_id FROM statestore_container WHERE id = %s", task.number)[0]
+        cluster.tenant.kill(job)
+        with pytest.raises(HydraError, match="the container has ended"):
+            list(staying.pieces())
+    assert not alive(pid)
+    cluster.wait(job)
+    with pytest.raises(HydraError, match="has ended"):
+        cluster.tenant.exec(task.container, ["true"])
+
+
+def _sleeper(client: Client, task: Start) -> tuple[Running, int]:
+    running = client.open_exec(task.container, ["sh", "-c", "echo $$; exec sleep 600"])
+    return running, int(next(running.pieces()).data)
+
+
+def test_nobody_else_gets_in(cluster: Cluster, task: Start, stranger: str) -> None:
+    base, path = cluster.stack.url, f"/api/v1/containers/{task.container}/exec"
+    order = {"command": ["echo", "secret"]}
+    own = {"Authorization": f"Token {token_of(cluster.tenant)}"}
+    begun = httpx.post(base + path, json=order, headers=own, trust_env=False).json()
+    foreign = {"Authorization": f"Token {stranger}"}
+    assert httpx.post(base + path, json=order, headers=foreign, trust_env=False).status_code == 404
+    socket = "ws" + base.removeprefix("http") + begun["socket"]
+    node = socket.replace("/ws/v1/", "/node/v1/")
+    for url, headers in ((socket, foreign), (socket, {}), (node, {"Authorization": "Node 1:guessed"}), (node, own)):
+        with pytest.raises(InvalidStatus), connect(url, additional_headers=headers, proxy=None):
+            pass
+    with connect(socket, additional_headers=own, proxy=None) as mine:
+        assert execs.frame(Kind.STDOUT, b"secret\n") in list(mine)
+    with pytest.raises(InvalidStatus), connect(socket, additional_headers=own, proxy=None):
+        pass  # it was good once
