@@ -93,19 +93,28 @@ class SimulatedQueueFigures(Answer):
     figures: dict[str, SimulatedComparedFigure]
 
 
+class SimulatedUserFigures(Answer):
+    user: str
+    figures: dict[str, SimulatedComparedFigure]
+
+
 class SimulatedPolicyFigures(Answer):
+    """``users``: none in answers from before they were told apart."""
+
     policy: str
     seeds: list[int]
     figures: dict[str, SimulatedComparedFigure]
     queues: list[SimulatedQueueFigures]
+    users: list[SimulatedUserFigures] = []
 
 
 class SimulatedComparison(Answer):
-    """``queues``: those that change most, 300 of ``total_queues`` at most."""
+    """``queues``: those that change most, 300 of ``total_queues`` at most. ``users``: the 100 with the most jobs."""
 
     workload: str
     baseline: str
     queues: list[str]
+    users: list[str] = []
     total_queues: int
     policies: list[SimulatedPolicyFigures]
     notes: list[str]
@@ -122,6 +131,7 @@ class SimulatedFigure(Answer):
 class SimulatedFigures(Answer):
     overall: dict[str, SimulatedFigure]
     by_queue: dict[str, SimulatedFigure]
+    by_user: dict[str, SimulatedFigure] = {}
 
 
 class SimulatedPeriods(Answer):

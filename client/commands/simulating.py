@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import typer
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
@@ -27,13 +27,15 @@ from contract.simulations import (
     SimulatedComparedFigure,
     SimulatedFigure,
     SimulatedQueueFigures,
+    SimulatedUserFigures,
     Simulation,
     SimulationDetail,
 )
 
 MAIN = ("wait_mean_s", "wait_p90_s", "slowdown_mean", "latency_p99_s", "utilization_memory", "utilization_vcores",
         "utilization_gpus", "fairness_error", "preemptions", "wasted_part", "jobs_unfinished")  # fmt: skip
-BY_QUEUE = (("WAIT", "wait_mean_s"), ("SHARE", "share_held"), ("PREEMPTIONS", "preemptions"))
+BY_PART = (("WAIT", "wait_mean_s"), ("SHARE", "share_held"), ("PREEMPTIONS", "preemptions"))
+P = TypeVar("P", SimulatedQueueFigures, SimulatedUserFigures)
 
 
 class Last(StrEnum):
@@ -201,31 +203,45 @@ def show_answer(found: SimulationDetail, limit: int) -> None:
     names = [name for name in MAIN if first.figures[name].value.value is not None or _known(then.figures[name])]
     show(names, main, Format.table, nothing="Nothing can be said.")
     print()
-    before = {queue.queue: queue for queue in first.queues}
-    columns: list[Column[SimulatedQueueFigures]] = [("QUEUE", lambda q: q.queue)]
-    for title, name in BY_QUEUE:
-        columns += _of_queue(title, name, before, about.by_queue[name])
-    show(then.queues, columns, Format.table, nothing="There are no queues.", limit=limit)
+    _show_parts(first.queues, then.queues, lambda queue: queue.queue, "QUEUE", about.by_queue, limit)
+    if then.users:  # which older answers do not tell apart
+        print()
+        _show_parts(first.users, then.users, lambda user: user.user, "USER", about.by_user, limit)
     for note in result.comparison.notes:
         print(f"* {note}")
+
+
+def _show_parts(
+    first: Sequence[P],
+    then: Sequence[P],
+    of: Callable[[P], str],
+    word: str,
+    about: Mapping[str, SimulatedFigure],
+    limit: int,
+) -> None:
+    """Queues or users as rows. of: what each is called."""
+    before = {of(part): part for part in first}
+    columns: list[Column[P]] = [(word, of)]
+    for title, name in BY_PART:
+        columns += _of_part(title, name, before, of, about[name])
+    show(then, columns, Format.table, nothing=f"There are no {word.lower()}s.", limit=limit)
 
 
 def _changed(figure: SimulatedComparedFigure, about: SimulatedFigure) -> str:
     return change(figure.change, about.unit, about.better)
 
 
-def _of_queue(
-    title: str, name: str, before: dict[str, SimulatedQueueFigures], about: SimulatedFigure
-) -> list[Column[SimulatedQueueFigures]]:
-    def both(queue: SimulatedQueueFigures) -> str:
-        old = before.get(queue.queue)
-        return f"{value(_of(old, name), about.unit)} -> {value(_of(queue, name), about.unit)}"
+def _of_part(
+    title: str, name: str, before: Mapping[str, P], of: Callable[[P], str], about: SimulatedFigure
+) -> list[Column[P]]:
+    """A figure of queues or users before and after, and its change. before: by what ``of`` says of each."""
 
-    return [(title, both), ("CHANGE", lambda q: _changed(q.figures[name], about))]
+    def both(part: P) -> str:
+        old = before.get(of(part))
+        then = part.figures[name].value.value
+        return f"{value(old.figures[name].value.value if old else None, about.unit)} -> {value(then, about.unit)}"
 
-
-def _of(queue: SimulatedQueueFigures | None, name: str) -> float | None:
-    return None if queue is None else queue.figures[name].value.value
+    return [(title, both), ("CHANGE", lambda part: _changed(part.figures[name], about))]
 
 
 def _known(figure: SimulatedComparedFigure) -> bool:

@@ -127,6 +127,44 @@ def test_queues_are_matched_by_name():
     assert all(c is not None and np.isnan(c.value) for c in (changes[0], changes[2]))
 
 
+def of_users(run: Run, *owners: str) -> Run:
+    """The same with jobs of these users."""
+    run.users = sorted(set(owners))
+    run.jobs["user"] = [run.users.index(name) for name in owners]
+    return run
+
+
+def test_users_are_matched_by_name_and_have_intervals_over_pairs_of_seeds():
+    old = [of_users(ran("old", seed, [10.0 + seed, 20.0]), "ann", "bob") for seed in range(3)]
+    new = [of_users(ran("new", seed, [4.0 + seed, 20.0, 7.0]), "bob", "bob", "new") for seed in range(3)]
+    found = compare([*old, *new])
+    assert found.users == ["ann", "bob", "new"]
+    ann, bob, late = (user.figures["wait_mean_s"] for user in found.policies[1].users)
+    assert bob.change is not None and bob.change.value == pytest.approx(12.5 - 20) and bob.change.over == PAIRS
+    assert bob.value.over == SEEDS and bob.value.low < bob.value.value < bob.value.high
+    assert np.isnan(ann.value.value) and late.value.value == 7 and late.change is not None
+    assert np.isnan(late.change.value)
+
+
+def test_with_one_seed_a_users_interval_is_over_its_own_jobs():
+    waits = np.random.default_rng(3).exponential(10.0, 60)
+    owners = ["ann"] * 40 + ["bob"] * 20
+    old, new = (of_users(ran(name, 1, waits * part), *owners) for name, part in (("old", 1.0), ("new", 0.5)))
+    ann, bob = compare([old, new]).policies[1].users
+    for user, count in ((ann, 40), (bob, 20)):
+        changed = user.figures["wait_mean_s"].change
+        assert changed is not None and (changed.over, changed.count) == (JOB_PAIRS, count) and changed.high < 0
+    assert ann.figures["share_held"].value.over == NOTHING
+
+
+def test_of_many_users_those_with_the_most_jobs_are_told_apart(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(comparing, "USERS_MOST", 2)
+    run = of_users(ran("old", 1, [1.0] * 6), "a", "b", "b", "c", "c", "c")
+    found = compare([run])
+    assert found.users == ["b", "c"] and "Of 3 users the 2 with the most jobs are told apart." in found.notes
+    assert [user.figures["jobs"].value.value for user in found.policies[0].users] == [2, 3]
+
+
 def test_what_cannot_be_compared():
     with pytest.raises(Incomparable, match="no runs"):
         compare([])
