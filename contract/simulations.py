@@ -109,13 +109,17 @@ class SimulatedPolicyFigures(Answer):
 
 
 class SimulatedComparison(Answer):
-    """``queues``: those that change most, 300 of ``total_queues`` at most. ``users``: the 100 with the most jobs."""
+    """``queues``: those that change most, 300 of ``total_queues`` at most.
+
+    ``users``: of more than 100 those with the most work and those whose waits change most, and last ``(others)``,
+    which is all others together; they are ``total_users``."""
 
     workload: str
     baseline: str
     queues: list[str]
     users: list[str] = []
     total_queues: int
+    total_users: int = 0
     policies: list[SimulatedPolicyFigures]
     notes: list[str]
 

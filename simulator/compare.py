@@ -9,12 +9,12 @@ run hold one another up it is rather too narrow. Other figures get none. No
 figure is below 0, so no interval of a value goes below it either.
 """
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from simulator import toldusers
 from simulator.figures import (
     BY_QUEUE,
     BY_USER,
@@ -63,7 +63,6 @@ _STATISTICS_OF: dict[str, dict[str, str]] = {  # column -> figure -> key of STAT
 RESAMPLED = [name for figures in _STATISTICS_OF.values() for name in figures]  # figures that can have such intervals
 
 
-USERS_MOST = 100  # of more, those with the most jobs
 QUEUES, USERS = "queue", "user"  # a job's columns of whose it is
 
 
@@ -127,12 +126,16 @@ class PolicyFigures:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Policies in the order they came; the first is what the others are compared to. users: ``USERS_MOST`` at most."""
+    """Policies in the order they came; the first is what the others are compared to.
+
+    users: as ``toldusers`` chooses and orders them. total_users: how many there are.
+    """
 
     workload: str
     baseline: str
     queues: list[str]
     users: list[str]
+    total_users: int
     policies: list[PolicyFigures]
     notes: list[str] = field(default_factory=list)
 
@@ -164,12 +167,17 @@ class Estimates:
 def compare(runs: Sequence[Run]) -> Comparison:
     """N policies, each with its seeds, of one workload, to the first. Queues and users are matched by name."""
     queues = list(dict.fromkeys(name for run in runs for name in run.queues))
-    users, left_out = _users(runs)
+    runs, users, total_users = toldusers.few(runs)
     parts = _Parts(queues, users)
     sides = _sides(runs, parts)
     found = [_policy(side, sides[0], parts) for side in sides]
-    notes = [f"Of {left_out + len(users):,} users the {len(users)} with the most jobs are told apart."] * bool(left_out)
-    return Comparison(runs[0].workload, sides[0].policy, queues, users, found, _notes(sides) + notes)
+    notes = _notes(sides)
+    if total_users > len(users):
+        notes.append(
+            f"Of {total_users:,} users {len(users) - 1} are told one by one, those with the most work and those whose "
+            "waits change most; the others are summed."
+        )
+    return Comparison(runs[0].workload, sides[0].policy, queues, users, total_users, found, notes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,16 +192,6 @@ class _Parts:
         found = [("", "", figure) for figure in OVERALL]
         found += [(QUEUES, queue, figure) for queue in self.queues for figure in BY_QUEUE]
         return found + [(USERS, user, figure) for user in self.users for figure in BY_USER]
-
-
-def _users(runs: Sequence[Run]) -> tuple[list[str], int]:
-    """By name, and how many more there are."""
-    jobs: Counter[str] = Counter()
-    for run in runs:
-        counts = np.bincount(run.jobs["user"], minlength=len(run.users)) if len(run.jobs) else np.zeros(0, int)
-        jobs.update(dict(zip(run.users, counts.tolist(), strict=False)))
-    kept = sorted(sorted(jobs), key=lambda name: -jobs[name])[:USERS_MOST]
-    return sorted(kept), len(jobs) - len(kept)
 
 
 def t_quantile(freedom: np.ndarray) -> np.ndarray:

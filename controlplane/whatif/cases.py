@@ -27,6 +27,7 @@ class Unanswerable(Exception):
 class Case:
     """Everything that runs of one question share. policies: name -> document, the one in force first.
 
+    accounts: whether users are called as ``history`` calls accounts.
     running_jobs: those that run already. drained: by policy's name, the
     sub-clusters that are emptied from the beginning on. drain: what is asked
     about one of these. redraw: the jobs of another seed, alike for all
@@ -44,6 +45,7 @@ class Case:
     drained: dict[str, list[str]] = field(default_factory=dict)
     drain: Drain | None = None
     redraw: Callable[[int], Sequence[Submission]] | None = None
+    accounts: bool = False
 
     @property
     def containers(self) -> int:
@@ -107,6 +109,7 @@ def of(row: Row) -> Case:
         raise Unanswerable("no job ran in this window in a queue that both policies have; choose another window")
     window = f"{row.begins_at:%Y-%m-%d %H:%M:%S} to {row.ends_at:%Y-%m-%d %H:%M:%S} UTC"
     found = Case(window, jobs, machines.sub_clusters, policies, recorded.window_s, recorded.sample)
+    found.accounts = True
     found.redraw = partial(resampled, jobs, recorded.window_s)
     found.drained = dict.fromkeys(policies, machines.draining)
     closed = _draining_note(machines.draining)

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { ApiError } from "../../api/client";
-import { clear, domain, few, inUseOverTime, mainRows, queueRows } from "./model/answer";
+import { clear, domain, few, inUseOverTime, mainRows, partRows } from "./model/answer";
 import { doing, milestone, requestOf, simulateCommand, whatOf, windowWords, type Chosen } from "./model/asking";
 import { change, number, value, verdict } from "./model/figures";
 import type { Compared, Estimate, Simulation, SimulationResult } from "./types";
@@ -33,7 +33,9 @@ describe("figures", () => {
   });
 });
 
-const queue = (name: string, wait: Compared) => ({ queue: name, figures: { wait_mean_s: wait, share_held: after(0.1, bare(0)), preemptions: after(0, bare(0)) } });
+const figures = (wait: Compared) => ({ wait_mean_s: wait, share_held: after(0.1, bare(0)), preemptions: after(0, bare(0)) });
+const queue = (name: string, wait: Compared) => ({ queue: name, figures: figures(wait) });
+const user = (name: string, wait: Compared) => ({ user: name, figures: figures(wait) });
 const periods = (values: number[]) => ({ period_s: 60, utilization: { memory_mib: values.map((v) => v / 2), vcores_milli: values }, fairness_error: [] });
 const run = (policy: string, values: number[] | null) => ({ policy, periods: values && periods(values) });
 const ABOUT = { title: "Wait, mean", unit: "s", better: "lower" };
@@ -51,8 +53,16 @@ const RESULT = {
 
 describe("an answer", () => {
   it("shows clear changes first, then the largest, then what cannot be said", () => {
-    expect(queueRows(RESULT, "wait_mean_s").map((row) => row.queue)).toEqual(["root.e", "root.b", "root.a", "root.c", "root.d"]);
-    expect(queueRows(RESULT, "wait_mean_s")[0]?.figures.wait_mean_s.before).toBeUndefined();
+    expect(partRows(RESULT, "queue", "wait_mean_s").map((row) => row.name)).toEqual(["root.e", "root.b", "root.a", "root.c", "root.d"]);
+    expect(partRows(RESULT, "queue", "wait_mean_s")[0]?.figures.wait_mean_s.before).toBeUndefined();
+  });
+  it("tells users like queues, and nothing of them where it is from before they were told apart", () => {
+    const [old, later] = RESULT.comparison.policies;
+    const told = { ...RESULT, figures: { ...RESULT.figures, by_user: RESULT.figures.by_queue }, comparison: { ...RESULT.comparison, policies: [
+      { ...old, users: [user("ann", before(10)), user("(others)", before(2))] },
+      { ...later, users: [user("ann", after(9, between(-1, -2, 1))), user("(others)", after(7, between(5, 4, 6)))] }] } } as unknown as SimulationResult;
+    expect(partRows(told, "user", "wait_mean_s").map((row) => [row.name, row.figures.wait_mean_s.before?.value.value])).toEqual([["(others)", 2], ["ann", 10]]);
+    expect(partRows(RESULT, "user", "wait_mean_s")).toEqual([]);
   });
   it("leaves out figures of which nothing is known", () => expect(mainRows(RESULT).map((row) => row.name)).toEqual(["wait_mean_s"]));
   it("says what is clear, and whether anything could be", () => {
@@ -60,7 +70,7 @@ describe("an answer", () => {
     expect(clear({ ...RESULT, comparison: { ...RESULT.comparison, policies: [] } })).toMatchObject({ better: [], told: false });
   });
   it("is drawn on one scale with 0 in it, which a very long interval does not stretch", () => {
-    const rows = queueRows(RESULT, "wait_mean_s").map((row) => row.figures.wait_mean_s);
+    const rows = partRows(RESULT, "queue", "wait_mean_s").map((row) => row.figures.wait_mean_s);
     const [low, high] = domain(rows.filter((row) => row.after.value.value !== 110));
     expect([low < -18 && low > -20, high > 10 && high < 12]).toEqual([true, true]);
     expect(domain([])).toEqual([-1, 1]);
