@@ -20,6 +20,7 @@ from client.commands.common import connected
 from client.commands.drained import show_drained
 from client.commands.figures import change, value
 from client.commands.nodes import moment
+from client.commands.handingin import asked_trace, hand_in
 from client.commands.policy import policy, reading
 from client.errors import client_error
 from client.screen import Column, Format, OutputOption, console, print_json, say, show
@@ -56,20 +57,34 @@ def simulate(
         str | None, typer.Option("--from", help="Its beginning instead: -4h or YYYY-MM-DDTHH:MM, UTC.")
     ] = None,
     end: Annotated[str | None, typer.Option("--to", help="Its end: the same.")] = None,
+    trace: Annotated[
+        str | None,
+        typer.Option(metavar="TRACE", help="Replay this file of jobs instead, or the number of one handed in before."),
+    ] = None,
+    workload: Annotated[
+        str | None, typer.Option(metavar="KIND", help="What TRACE is: history, swf, sls, openb or philly [history].")
+    ] = None,
+    option: Annotated[list[str] | None, typer.Option(metavar="K=V", help="Of KIND's reader; several times.")] = None,
+    cluster: Annotated[
+        Path | None, typer.Option(metavar="NODES", help="On the nodes of this file, of the same KIND.")
+    ] = None,
+    own_nodes: Annotated[bool, typer.Option("--own-nodes", help="On the nodes that TRACE tells itself.")] = False,
     seeds: Annotated[int, typer.Option(min=1, max=10, help="Runs of each policy; more tell chance apart.")] = 3,
     to_json: Annotated[Path | None, typer.Option("--json", help="Write the whole answer there.")] = None,
     to_html: Annotated[Path | None, typer.Option("--html", help="Write the report there, a page.")] = None,
     limit: Annotated[int, typer.Option("--limit", "-n", min=0, help="At most so many queues; 0: all.")] = 30,
     output: OutputOption = Format.table,
 ) -> None:
-    """What a policy would have done to the last hour, day or week. Changes nothing."""
+    """What a policy would have done to the last hour, day or week, or would do to a trace. Changes nothing."""
+    asked = asked_trace(trace, workload, option or [], cluster, own_nodes)
     number = int(what) if what.isascii() and what.isdigit() else None
     source = nullcontext((None, None)) if number is not None else reading(Path(what))
     with source as (document, _), connected(ctx) as client:
-        asked = client.request_simulation(
-            document=document, version=number, window=last, begin=_utc(begin, "from"), end=_utc(end, "to"), seeds=seeds
-        )
-        found = waited(client, asked)
+        begun = client.request_simulation(
+            document=document, version=number, window=last, begin=_utc(begin, "from"), end=_utc(end, "to"), seeds=seeds,
+            trace=hand_in(client, asked) if asked else None, nodes=asked.nodes if asked else None,
+        )  # fmt: skip
+        found = waited(client, begun)
         keep(client, found, to_json, to_html)
     print_json(found) if output is Format.json else show_answer(found, limit)
     if found.state != "done":
@@ -91,8 +106,8 @@ def simulations(
     _check(number, cancel, to_html)
     columns: list[Column[Simulation]] = [
         ("NUMBER", lambda s: s.id), ("STATE", lambda s: s.state), ("DONE", lambda s: f"{100 * s.progress:.0f} %"),
-        ("WHAT", _what), ("AGAINST", lambda s: s.base), ("FROM", lambda s: s.begin),
-        ("TO", lambda s: s.end), ("BY", lambda s: s.requested_by), ("", lambda s: s.message),
+        ("WHAT", _what), ("AGAINST", lambda s: s.base), ("OVER", lambda s: s.trace_name or "history"),
+        ("FROM", lambda s: s.begin), ("TO", lambda s: s.end), ("BY", lambda s: s.requested_by), ("", lambda s: s.message),
     ]  # fmt: skip
     with connected(ctx) as client:
         if number is None:

@@ -103,7 +103,7 @@ def of(row: Row) -> Case:
     machines = fleet.read(recorded.sample)
     if not any(found for name, found in machines.sub_clusters.items() if name not in machines.draining):
         raise Unanswerable("no node takes containers now, so nothing can be simulated; add nodes first")
-    policies = _policies(row)
+    policies = policies_of(row)
     jobs, skipped = kept(recorded.jobs, policies.values(), list(machines.sub_clusters))
     if not jobs:
         raise Unanswerable("no job ran in this window in a queue that both policies have; choose another window")
@@ -126,7 +126,8 @@ def _draining_note(names: list[str]) -> list[str]:
     return [f"{', '.join(names)} {are} being drained now, and {are} simulated so from the beginning on: no work comes."]
 
 
-def _policies(row: Row) -> dict[str, Json]:
+def policies_of(row: Row) -> dict[str, Json]:
+    """By name, the one in force first."""
     proposed = f"version {row.version_id}" if row.version_id else "proposed"
     base = f"version {row.base_id}, in force"
     return {base: versions.readable(row.base.document), proposed: versions.readable(row.document)}

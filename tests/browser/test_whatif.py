@@ -77,6 +77,7 @@ def answer(where: Locator) -> None:
         expect(queues.get_by_role("columnheader", name=title)).to_be_visible()
     for queue in ("root.ads", "root.default"):
         expect(queues.get_by_role("row", name=queue)).to_contain_text("→")
+    expect(where.get_by_role("table", name="Change by user").get_by_role("row", name="tenant")).to_contain_text("→")
 
 
 def test_asked_before_a_push_followed_read_and_found_with_the_version(tab: Page, operator: Client) -> None:

@@ -14,7 +14,7 @@ from .rollouts import Acknowledgement, Rollout
 from .savedviews import SavedView
 from .schedules import Schedule, ScheduleRun
 from .shares import DutyLease, LoadRow, ShareAssignment, Starvation
-from .simulations import Simulation
+from .simulations import Simulation, SimulationTrace
 
 __all__ = [
     "Acknowledgement",
@@ -57,6 +57,7 @@ __all__ = [
     "ScheduleRun",
     "ShareAssignment",
     "Simulation",
+    "SimulationTrace",
     "Starvation",
     "SubCluster",
     "SubClusterToken",

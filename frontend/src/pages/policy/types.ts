@@ -39,6 +39,7 @@ export type SimulationDetail = Shapes["SimulationDetail"];
 export type SimulatedDrain = Shapes["SimulatedDrain"];
 export type SimulationRequest = Shapes["SimulationRequest"];
 export type SimulationResult = Shapes["SimulationResult"];
+export type SimulationTrace = Shapes["SimulationTrace"];
 export type Compared = Shapes["SimulatedComparedFigure"];
 export type Estimate = Shapes["SimulatedEstimate"];
 export type FigureAbout = Shapes["SimulatedFigure"];
