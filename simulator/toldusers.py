@@ -1,6 +1,6 @@
 """Which users a comparison tells one by one: those with the most work and those whose waits change most.
 
-All others are one user more, ``OTHERS``, with the jobs and the work of all of them, so that nothing is missing from a sum.
+All others are one user more, ``OTHERS``, with the jobs and the work of all of them: nothing is missing from a sum.
 """
 
 from collections.abc import Sequence
@@ -37,7 +37,7 @@ def few(runs: Sequence[Run]) -> tuple[list[Run], list[str], int]:
 
 
 def _order(runs: Sequence[Run], names: list[str]) -> list[str]:
-    """By the better of two ranks: what they held, and how far their mean wait moves from the first policy to the last."""
+    """By the better of two ranks: what they held, and how far their mean wait moves from first policy to last."""
     found = _columns(runs, names)
     moved = np.nan_to_num(np.abs(found.wait_s[-1] - found.wait_s[0])) if found.wait_s else np.zeros(len(names))
     every = range(len(names))

@@ -57,9 +57,9 @@ def hand_in(client: Client, asked: AskedTrace) -> int:
     number = asked.number
     if number is None:
         found = client.add_simulation_trace(asked.trace, asked.kind, asked.options)
-        said = ", ".join(f"{count:,} left out: {why}" for why, count in found.skipped.items())
-        span = f"over {found.span_s:,.0f} s"
-        say(f"trace {found.id}: {found.jobs:,} jobs, {found.containers:,} containers {span}{'; ' + said if said else ''}")
+        said = [f"{found.jobs:,} jobs, {found.containers:,} containers over {found.span_s:,.0f} s"]
+        said += [f"{count:,} left out: {why}" for why, count in found.skipped.items()]
+        say(f"trace {found.id}: {'; '.join(said)}")
         number = found.id
     if asked.cluster is not None:
         found = client.put_simulation_trace_nodes(number, asked.cluster, asked.options)

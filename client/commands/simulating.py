@@ -19,8 +19,8 @@ from client.api import Client
 from client.commands.common import connected
 from client.commands.drained import show_drained
 from client.commands.figures import change, value
-from client.commands.nodes import moment
 from client.commands.handingin import asked_trace, hand_in
+from client.commands.nodes import moment
 from client.commands.policy import policy, reading
 from client.errors import client_error
 from client.screen import Column, Format, OutputOption, console, print_json, say, show
@@ -106,8 +106,8 @@ def simulations(
     _check(number, cancel, to_html)
     columns: list[Column[Simulation]] = [
         ("NUMBER", lambda s: s.id), ("STATE", lambda s: s.state), ("DONE", lambda s: f"{100 * s.progress:.0f} %"),
-        ("WHAT", _what), ("AGAINST", lambda s: s.base), ("OVER", lambda s: s.trace_name or "history"),
-        ("FROM", lambda s: s.begin), ("TO", lambda s: s.end), ("BY", lambda s: s.requested_by), ("", lambda s: s.message),
+        ("WHAT", _what), ("AGAINST", lambda s: s.base), ("OVER", _over), ("FROM", lambda s: s.begin),
+        ("TO", lambda s: s.end), ("BY", lambda s: s.requested_by), ("", lambda s: s.message),
     ]  # fmt: skip
     with connected(ctx) as client:
         if number is None:
@@ -131,6 +131,10 @@ def _what(s: Simulation) -> str:
     if s.kind == "drain":
         return f"drain of {s.sub_cluster}"
     return f"version {s.version}: {s.change}" if s.version else s.change
+
+
+def _over(s: Simulation) -> str:
+    return s.trace_name or ("history" if s.kind == "policy" else "what is live")
 
 
 # --- waiting

@@ -92,13 +92,19 @@ def _read(folder: Path, request: Request, what: str, kind: str, options: str) ->
         while piece := request._request.read(_PIECE):
             file.write(piece)
     command = ["nice", "-n", NICE, sys.executable, "-P", "-m", "simulator.workloads.handedin", what, kind, options]
-    env = {"PATH": os.environ.get("PATH", os.defpath), "PYTHONPATH": str(settings.BASE_DIR), "OPENBLAS_NUM_THREADS": "1"}
+    env = {
+        "PATH": os.environ.get("PATH", os.defpath),
+        "PYTHONPATH": str(settings.BASE_DIR),
+        "OPENBLAS_NUM_THREADS": "1",
+    }
     try:
         ended = subprocess.run(
             command, cwd=folder, env=env, timeout=WAIT_S, capture_output=True, stdin=subprocess.DEVNULL, check=False
         )
     except subprocess.TimeoutExpired:
-        raise wrong("trace", f"is not read within {WAIT_S:.0f} s", "cut it, or try again when less is going on") from None
+        raise wrong(
+            "trace", f"is not read within {WAIT_S:.0f} s", "cut it, or try again when less is going on"
+        ) from None
     if ended.returncode < 0:
         raise wrong("trace", "takes too long to read, or too much memory", "cut it, or make a history of it first")
     if ended.returncode:

@@ -29,7 +29,9 @@ def question(asked: SimulationRequest) -> Question:
     if asked.drain is not None:
         return _drain(asked, now)
     if asked.nodes is not None and asked.trace is None:
-        raise _wrong("nodes", "says whose nodes a trace is simulated on, and none is named", "leave it out, or give trace")
+        raise _wrong(
+            "nodes", "says whose nodes a trace is simulated on, and none is named", "leave it out, or give trace"
+        )
     for name in ("horizon_s", "forecast"):
         if getattr(asked, name) is not None:
             raise _wrong(name, "says something of a drain, and none is asked for", "leave it out, or give drain")
@@ -42,9 +44,7 @@ def question(asked: SimulationRequest) -> Question:
     valid, rows = documents.validate(written)
     change = brief(versions.changes(versions.written(base), written), CHANGE_MOST)
     held, said = _held(valid, rows, now), digest.digest(valid)
-    return Question(
-        begin, end, base, held, said, change, asked.version, asked.seeds, trace=trace, own_nodes=own_nodes
-    )
+    return Question(begin, end, base, held, said, change, asked.version, asked.seeds, trace=trace, own_nodes=own_nodes)
 
 
 def _traced(asked: SimulationRequest, now: dt.datetime) -> tuple[SimulationTrace, tuple[dt.datetime, dt.datetime]]:
@@ -63,7 +63,15 @@ def _traced(asked: SimulationRequest, now: dt.datetime) -> tuple[SimulationTrace
 
 def _drain(asked: SimulationRequest, now: dt.datetime) -> Question:
     """The same policy on both sides."""
-    fields = {"trace": "trace", "nodes": "nodes", "document": "document", "version": "version", "window": "window", "first": "from", "last": "to"}
+    fields = {
+        "trace": "trace",
+        "nodes": "nodes",
+        "document": "document",
+        "version": "version",
+        "window": "window",
+        "first": "from",
+        "last": "to",
+    }
     for name, field in fields.items():
         if getattr(asked, name) is not None:
             raise _wrong(field, "stands beside drain, which begins now under the policy in force", "leave it out")

@@ -1,4 +1,4 @@
-"""From a simulation of a trace that was handed in to what the simulator needs: its jobs instead of what was recorded."""
+"""From a question about a trace that was handed in to what the simulator needs: its jobs instead of recorded ones."""
 
 import tempfile
 from collections.abc import Sequence
@@ -21,7 +21,9 @@ def of(row: Simulation) -> Case:
     found = fleet.read()
     machines = _dealt(row.trace, found) if row.own_nodes else found.sub_clusters
     if not any(some for name, some in machines.items() if name not in found.draining):
-        raise Unanswerable("no node takes containers now, so nothing can be simulated; add nodes, or use the trace's own")
+        raise Unanswerable(
+            "no node takes containers now, so nothing can be simulated; add nodes, or use the trace's own"
+        )
     policies = cases.policies_of(row)
     known, skipped = cases.kept(jobs, policies.values(), list(machines))
     if not known:

@@ -109,7 +109,9 @@ def _opened(kind: str, options: Json) -> Any:
     except (Unreadable, Disordered):
         raise
     except (TypeError, ValueError, AttributeError) as error:
-        raise Wrong(str(error), f"the options of {kind} are: {', '.join(reader.options) or 'none'}", "options") from None
+        raise Wrong(
+            str(error), f"the options of {kind} are: {', '.join(reader.options) or 'none'}", "options"
+        ) from None
 
 
 def _counted(jobs: Iterable[Submission], told: Told) -> Iterator[Submission]:
@@ -138,7 +140,9 @@ def _check(job: Submission, told: Told) -> None:
     names = [group.name for group in job.groups]
     for what, text in (("queue", job.queue), ("user", job.user), *(("group", name) for name in names)):
         if not text or len(text) > TEXT_MOST or not text.isprintable():
-            raise Wrong(f"{what} {text[:40]!r} of job {job.number} is no name", f"give 1 to {TEXT_MOST} printable characters")
+            raise Wrong(
+                f"{what} {text[:40]!r} of job {job.number} is no name", f"give 1 to {TEXT_MOST} printable characters"
+            )
     if not -NUMBER_MOST <= job.priority <= NUMBER_MOST:
         raise Wrong(f"job {job.number} has the priority {job.priority}", f"give {-NUMBER_MOST:,} to {NUMBER_MOST:,}")
     if len(set(names)) < len(names):

@@ -16,7 +16,7 @@ from .common import View, actor, answers, existing, require, text_parameter, who
 KINDS = ("history", "openb", "philly", "sls", "swf")
 OPTIONS = text_parameter("options", 'Of the kind\'s reader, a JSON object such as {"queue": "root.a"}')
 PARAMETERS = [
-    text_parameter("kind", f"What the file is: {', '.join(KINDS)}; history by default"),
+    text_parameter("kind", "What the file is; history by default", enum=list(KINDS)),
     text_parameter("name", "What to call it, such as the file's name"),
     OPTIONS,
 ]

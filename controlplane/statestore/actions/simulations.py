@@ -104,7 +104,9 @@ def purge(owner: int | None = None) -> int:
     The newest answer of the history about what a policy version says stays with it, and counts as none of these.
     """
     said = PolicyVersion.objects.exclude(digest="").values("digest")
-    answers = Simulation.objects.filter(state=Simulation.State.DONE, kind=Simulation.Kind.POLICY, trace_name="", digest__in=said)
+    answers = Simulation.objects.filter(
+        state=Simulation.State.DONE, kind=Simulation.Kind.POLICY, trace_name="", digest__in=said
+    )
     newest = answers.order_by("digest", "-pk").distinct("digest").values("pk")
     ended = Simulation.objects.exclude(state__in=LIVE).exclude(pk__in=newest).order_by("-pk")
     gone = list(ended.values_list("pk", flat=True)[KEPT_ALL:])

@@ -41,7 +41,9 @@ class Migration(migrations.Migration):
             options={"indexes": [models.Index(fields=["added_by", "-id"], name="simulation_trace_by_account")]},
         ),
         migrations.AddField("simulation", "own_nodes", models.BooleanField(null=True)),
-        migrations.AddField("simulation", "trace_name", models.CharField(blank=True, default="", max_length=200), False),
+        migrations.AddField(
+            "simulation", "trace_name", models.CharField(blank=True, default="", max_length=200), False
+        ),
         migrations.AddField(
             "simulation",
             "trace",

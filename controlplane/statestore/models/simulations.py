@@ -1,4 +1,4 @@
-"""What-if simulations: the recorded history or a trace under another policy, or a drain from now on, asked by operators."""
+"""What-if simulations that operators ask for: the history or a trace under another policy, or a drain from now on."""
 
 from django.conf import settings
 from django.db import models

@@ -50,7 +50,9 @@ def test_nodes_of_its_own_can_be_handed_in_later(world: World) -> None:
     nodes = b"sn,cpu_milli,memory_mib,gpu,model\nn1,32000,64000,2,T4\n"
     told = world["operator"].put(f"simulations/traces/{row.pk}/nodes", nodes)
     assert told.status_code == 200 and told.json()["nodes"] == 1, told.content
-    assert world["operator"].post("simulations", {"document": LESS, "trace": row.pk, "nodes": "trace"}).status_code == 201
+    assert (
+        world["operator"].post("simulations", {"document": LESS, "trace": row.pk, "nodes": "trace"}).status_code == 201
+    )
     wrong = world["operator"].put(f"simulations/traces/{row.pk}/nodes", b"sn,cpu_milli\n")
     assert wrong.status_code == 422 and "line 1, field memory_mib" in wrong.json()["errors"][0]["message"]
 
@@ -59,7 +61,9 @@ def test_what_cannot_be_read_names_the_line(world: World) -> None:
     answer = hand_in(world, SWF + b"3 9 -1 5 many\n", kind="swf")
     assert answer.status_code == 422, answer.content
     error = answer.json()["errors"][0]
-    assert error["field"] == "trace" and error["message"].startswith("line 4, field 6") and "18 numbers" in error["remedy"]
+    assert (
+        error["field"] == "trace" and error["message"].startswith("line 4, field 6") and "18 numbers" in error["remedy"]
+    )
     assert not SimulationTrace.objects.exists() and "/tmp" not in answer.content.decode()
 
 

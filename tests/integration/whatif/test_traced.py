@@ -19,9 +19,9 @@ LINE = "{n} {at} -1 60 {procs} -1 -1 {procs} 100 -1 1 {user} 1 -1 1 -1 -1 -1"
 
 
 def handed_in(folder: Path, monkeypatch: pytest.MonkeyPatch, queue: str = "root.default") -> SimulationTrace:
-    """40 jobs of one processor of two users, and one of 64; the machine has two nodes with two each."""
-    jobs = [LINE.format(n=n, at=10 * n, procs=1, user=n % 2) for n in range(40)]
-    jobs.append(LINE.format(n=40, at=400, procs=64, user=1))
+    """20 jobs of one processor of two users, and one of 64; the machine has two nodes with two each."""
+    jobs = [LINE.format(n=n, at=20 * n, procs=1, user=n % 2) for n in range(20)]
+    jobs.append(LINE.format(n=20, at=400, procs=64, user=1))
     (folder / "trace").write_text("\n".join(["; MaxProcs: 4", "; MaxNodes: 2", *jobs]) + "\n")
     monkeypatch.chdir(folder)
     told = handedin.read("jobs", "swf", {"queue": queue})
@@ -45,9 +45,11 @@ def test_its_jobs_are_simulated(
     for sub in (west, east):
         nodes(sub, 3)
     case = traced.of(asked(operator, handed_in(tmp_path, monkeypatch), own))
-    assert {name: len(machines) for name, machines in case.sub_clusters.items()} == dict.fromkeys(("east", "west"), 1 if own else 3)
+    assert {name: len(machines) for name, machines in case.sub_clusters.items()} == dict.fromkeys(
+        ("east", "west"), 1 if own else 3
+    )
     found = answer.of(case, [case.simulation(policy, 0).run() for policy in case.policies]).result
-    assert (found["jobs"], found["nodes"]) == (40, 2 if own else 6), "64 processors are more than there are"
+    assert (found["jobs"], found["nodes"]) == (20, 2 if own else 6), "64 processors are more than there are"
     after = found["comparison"]["policies"][-1]
     assert after["figures"]["jobs_unfinished"]["value"]["value"] == 0
     assert {user["user"] for user in after["users"]} == {"u0", "u1"}, "which are no accounts' names"
@@ -76,7 +78,7 @@ def test_what_cannot_be_simulated_says_why(
     with pytest.raises(Unanswerable, match="no node takes containers now"):
         traced.of(asked(operator, trace, False))
     nodes(west, 1)
-    with pytest.raises(Unanswerable, match="its queues are root.nobodys: hand it in with the option queue"):
+    with pytest.raises(Unanswerable, match=r"its queues are root\.nobodys: hand it in with the option queue"):
         traced.of(asked(operator, trace, False))
     row = asked(operator, trace, False)
     trace.delete()

@@ -8,7 +8,7 @@ import pytest
 
 from client import Client
 from client.commands.handingin import asked_trace, hand_in
-from client.commands.simulating import show_answer
+from client.commands.simulating import MAIN, show_answer
 from client.errors import HydraError
 from contract.simulations import SimulationDetail
 
@@ -16,6 +16,7 @@ TRACE = {
     "id": 3, "name": "log.swf", "kind": "swf", "added_by": "operator", "added_at": "2026-03-01T08:00:00Z", "jobs": 1200,
     "containers": 5000, "users": 2, "span_s": 7200.0, "queues": [], "skipped": {"zero run time": 4}, "nodes": 7,
 }  # fmt: skip
+FIGURES = {*MAIN, "share_held"}
 
 
 def estimate(value: float | None) -> dict[str, Any]:
@@ -24,8 +25,7 @@ def estimate(value: float | None) -> dict[str, Any]:
 
 def side(policy: str, users: dict[str, float], change: bool) -> dict[str, Any]:
     def figures(value: float) -> dict[str, Any]:
-        names = ("wait_mean_s", "share_held", "preemptions")
-        return {name: {"value": estimate(value), "change": estimate(5.0) if change else None} for name in names}
+        return {name: {"value": estimate(value), "change": estimate(5.0) if change else None} for name in FIGURES}
 
     told = [{"user": user, "figures": figures(value)} for user, value in users.items()]
     queues = [{"queue": "root.a", "figures": figures(1.0)}]
@@ -33,12 +33,12 @@ def side(policy: str, users: dict[str, float], change: bool) -> dict[str, Any]:
 
 
 def answer(users: bool) -> SimulationDetail:
-    about = {name: {"title": name, "unit": "s", "better": "lower"} for name in ("wait_mean_s", "share_held", "preemptions")}
+    about = {name: {"title": name, "unit": "s", "better": "lower"} for name in FIGURES}
     before, after = {"ann": 10.0, "(others)": 2.0}, {"ann": 15.0, "(others)": 7.0}
+    policies = [side("old", before if users else {}, False), side("new", after if users else {}, True)]
     comparison = {
         "workload": "trace log.swf", "baseline": "old", "queues": ["root.a"], "users": list(before), "total_queues": 1,
-        "total_users": 5, "policies": [side("old", before if users else {}, False), side("new", after if users else {}, True)],
-        "notes": ["a note"],
+        "total_users": 5, "policies": policies, "notes": ["a note"],
     }  # fmt: skip
     result = {
         "format": "", "version": 1, "jobs": 1, "containers": 1, "nodes": 1, "comparison": comparison, "drained": None,
@@ -72,7 +72,7 @@ def test_users_are_told_like_queues(capsys: pytest.CaptureFixture[str]) -> None:
 def test_options_of_a_trace_want_one(given: Any, field: str) -> None:
     with pytest.raises(HydraError) as found:
         asked_trace(*given)
-    assert found.value.errors[0].field == field
+    assert found.value.problem.errors[0].field == field
 
 
 def test_a_file_is_handed_in_with_its_nodes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -92,7 +92,9 @@ def test_a_file_is_handed_in_with_its_nodes(tmp_path: Path, capsys: pytest.Captu
     first = ("POST", "/api/v1/simulations/traces", {"kind": "swf", "name": "log.swf", "options": options}, b"jobs")
     assert seen == [first, ("PUT", "/api/v1/simulations/traces/3/nodes", {"options": options}, b"nodes")]
     said = capsys.readouterr().err
-    assert "1,200 jobs, 5,000 containers over 7,200 s; 4 left out: zero run time" in said and "7 nodes of its own" in said
+    assert (
+        "1,200 jobs, 5,000 containers over 7,200 s; 4 left out: zero run time" in said and "7 nodes of its own" in said
+    )
     again = asked_trace("3", None, [], None, True)
     assert again is not None and again.nodes == "trace" and hand_in(client, again) == 3 and len(seen) == 2
     with pytest.raises(HydraError, match="cannot be read"):

@@ -60,7 +60,11 @@ def test_nodes_are_in_a_file_of_their_own(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "says", "remedy"),
     [
-        (lines(JOB | {"groups": [GROUP | {"count": "many"}]}), r"^line 2, field groups\[0\].count: 'many' is not a", "give"),
+        (
+            lines(JOB | {"groups": [GROUP | {"count": "many"}]}),
+            r"^line 2, field groups\[0\].count: 'many' is not a",
+            "give",
+        ),
         (lines(JOB, JOB | {"at_s": -1}), "^line 3, field at_s: -1 is too small", "give 0 or more"),
         (lines(JOB | {"at_s": 5}, JOB), "^line 3, field at_s: 0 comes after 5", "sort the jobs"),
         (lines(JOB)[:-3], "^line 2: this is no JSON", "repair"),
@@ -70,7 +74,11 @@ def test_nodes_are_in_a_file_of_their_own(folder: Path) -> None:
         (lines(JOB | {"at_s": 4e7}), "goes on for more than a year", "cut the file"),
         (lines(JOB | {"groups": [GROUP | {"count": 10**9}]}), "more than 1,000,000 containers", "cut the file"),
         (lines(JOB | {"groups": [GROUP | {"memory_mib": 10**15}]}), "of memory_mib", "give at most"),
-        (lines(JOB | {"groups": [GROUP | {"node_labels": "gpu &&"}]}), "group tasks of job 0: node_labels", "expression"),
+        (
+            lines(JOB | {"groups": [GROUP | {"node_labels": "gpu &&"}]}),
+            "group tasks of job 0: node_labels",
+            "expression",
+        ),
         (lines(JOB | {"groups": [GROUP | {"after": ["x"]}]}), "comes after one that is not there", "same job"),
         (lines(JOB | {"groups": [GROUP, GROUP]}), "two groups of one name", "apart"),
         (lines(JOB | {"priority": 10**12}), "has the priority", "give -"),
