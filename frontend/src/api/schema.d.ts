@@ -2528,8 +2528,8 @@ export interface components {
          *     Or, with ``drain``, what would wait if that sub-cluster were drained now: ``horizon_s`` ahead, an hour unless it
          *     says otherwise, with jobs coming as in the last hour unless ``forecast`` is false.
          *
-         *     Or, with ``trace``, what a policy would do to the jobs of a file that was handed in, on the fleet's nodes as they are
-         *     now, or with ``nodes`` on the trace's own, dealt among the fleet's sub-clusters. It begins now, and has no window.
+         *     Or, with ``trace``, what a policy would do to the jobs of a file that was handed in, on the fleet's nodes as they
+         *     are now, or with ``nodes`` on its own, dealt among the fleet's sub-clusters. It begins now, and has no window.
          *
          *     More ``seeds`` say more surely what is chance.
          */
