@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,12 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import httpx
 
 from client import answers
+from client.errors import client_error
 from client.transport import Transport
-from contract.simulations import Simulation, SimulationDetail
+from contract.simulations import Simulation, SimulationDetail, SimulationTrace
 
 _PATH = "/api/v1/simulations"
+_TRACES = f"{_PATH}/traces"
 _POLL_S = 0.5
 _READ_S = 600.0  # nothing comes before all of a history has been read
 
@@ -32,14 +35,20 @@ class SimulationCalls:
         window: str | None = None,
         begin: datetime | None = None,
         end: datetime | None = None,
+        trace: int | None = None,
+        nodes: str | None = None,
         seeds: int = 3,
     ) -> SimulationDetail:
         """What would this policy have done to the last ``window`` (hour, day, week), or from ``begin`` to ``end``?
+
+        Or to a ``trace`` that was handed in, on ``nodes`` of the ``fleet`` or of the ``trace``.
 
         Times with their zone. The answer is there when ``wait_simulation`` returns.
         """
         times = {name: None if at is None else at.isoformat() for name, at in (("from", begin), ("to", end))}
         body = {"window": window, "document": document, "version": version, "seeds": seeds} | times
+        if trace is not None:  # older servers know of none
+            body |= {"trace": trace, "nodes": nodes}
         return answers.read(SimulationDetail, self._transport.request("POST", _PATH, json=body).json())
 
     def request_drain_simulation(
@@ -51,6 +60,36 @@ class SimulationCalls:
         """
         body = {"drain": sub_cluster, "horizon_s": horizon_s, "forecast": forecast, "seeds": seeds}
         return answers.read(SimulationDetail, self._transport.request("POST", _PATH, json=body).json())
+
+    def simulation_traces(self) -> list[SimulationTrace]:
+        """What was handed in and is kept, newest first."""
+        rows = self._transport.request("GET", _TRACES).json()["results"]
+        return [answers.read(SimulationTrace, row) for row in rows]
+
+    def add_simulation_trace(
+        self, source: str | Path, kind: str = "history", options: Mapping[str, Any] | None = None
+    ) -> SimulationTrace:
+        """Hand in a file of jobs: a history, or a log or trace of that kind. ``options``: of what reads it."""
+        params = {"kind": kind, "name": Path(source).name, "options": json.dumps(options or {})}
+        return self._handed_in("POST", _TRACES, source, params)
+
+    def put_simulation_trace_nodes(
+        self, number: int, source: str | Path, options: Mapping[str, Any] | None = None
+    ) -> SimulationTrace:
+        """Hand in the file of the nodes that a trace ran on."""
+        return self._handed_in("PUT", f"{_TRACES}/{number}/nodes", source, {"options": json.dumps(options or {})})
+
+    def _handed_in(self, method: str, path: str, source: str | Path, params: Mapping[str, Any]) -> SimulationTrace:
+        try:
+            data = Path(source).read_bytes()
+        except OSError as error:
+            why = f"{source} cannot be read: {error.strerror}"
+            raise client_error(why, field_name="trace", remedy="Name a file.") from None
+        headers = {"Content-Type": "application/octet-stream", "Content-Length": str(len(data))}
+        answer = self._transport.request(
+            method, path, params=params, body=lambda: [data], headers=headers, timeout_s=_READ_S
+        )
+        return answers.read(SimulationTrace, answer.json())
 
     def simulation(self, number: int) -> SimulationDetail:
         return answers.read(SimulationDetail, self._transport.request("GET", f"{_PATH}/{number}").json())

@@ -19,6 +19,9 @@ class SimulationRequest(Request):
     Or, with ``drain``, what would wait if that sub-cluster were drained now: ``horizon_s`` ahead, an hour unless it
     says otherwise, with jobs coming as in the last hour unless ``forecast`` is false.
 
+    Or, with ``trace``, what a policy would do to the jobs of a file that was handed in, on the fleet's nodes as they
+    are now, or with ``nodes`` on its own, dealt among the fleet's sub-clusters. It begins now, and has no window.
+
     More ``seeds`` say more surely what is chance."""
 
     window: Literal["hour", "day", "week"] | None = None
@@ -29,6 +32,8 @@ class SimulationRequest(Request):
     drain: str | None = Field(default=None, min_length=1, max_length=63, description="A sub-cluster's name")
     horizon_s: Whole | None = Field(default=None, ge=60, le=7 * 86_400, description="With drain: so far ahead")
     forecast: bool | None = Field(default=None, description="With drain: jobs come as in the last hour")
+    trace: Whole | None = Field(default=None, ge=1, lt=2**63, description="A number of GET /api/v1/simulations/traces")
+    nodes: Literal["fleet", "trace"] | None = Field(default=None, description="With trace: whose; fleet by default")
     seeds: Whole = Field(default=3, ge=1, le=10)
 
 
@@ -38,6 +43,8 @@ class Simulation(Answer):
     matters most and how many more there are, in words. Of a drain: ``sub_cluster``, that is drained
     with ``base`` in force, and whether there is a ``forecast``, both null of a policy; its ``version`` is null, and
     its ``digest`` and ``change`` are empty. ``from``, ``to``: the window, or of a drain what is looked ahead.
+    ``trace``: what is replayed instead of the history; null where nothing is, and once its place was needed, when
+    ``trace_name`` still says what it was. ``own_nodes``: on the trace's; null without one.
     ``sample``: part of jobs and nodes that is simulated. ``simulated_s``: how far the slowest run is, while it runs."""
 
     id: int
@@ -60,6 +67,9 @@ class Simulation(Answer):
     sample: float
     started_at: dt.datetime | None
     ended_at: dt.datetime | None
+    trace: int | None = None
+    trace_name: str = ""
+    own_nodes: bool | None = None
 
     @property
     def ended(self) -> bool:
@@ -68,6 +78,34 @@ class Simulation(Answer):
 
 class SimulationPage(Page):
     results: list[Simulation]
+
+
+class TracedQueue(Answer):
+    queue: str
+    jobs: int
+
+
+class SimulationTrace(Answer):
+    """A trace that was handed in. ``kind``: what the file was. ``span_s``: until the last job has ended by itself.
+    ``queues``: the 100 with the most jobs. ``skipped``: jobs that were left out, by reason. ``nodes``: how many of its
+    own it tells; null: none."""
+
+    id: int
+    name: str
+    kind: str
+    added_by: str | None
+    added_at: dt.datetime
+    jobs: int
+    containers: int
+    users: int
+    span_s: float
+    queues: list[TracedQueue]
+    skipped: dict[str, int]
+    nodes: int | None
+
+
+class SimulationTracePage(Page):
+    results: list[SimulationTrace]
 
 
 class SimulatedEstimate(Answer):
@@ -93,20 +131,33 @@ class SimulatedQueueFigures(Answer):
     figures: dict[str, SimulatedComparedFigure]
 
 
+class SimulatedUserFigures(Answer):
+    user: str
+    figures: dict[str, SimulatedComparedFigure]
+
+
 class SimulatedPolicyFigures(Answer):
+    """``users``: none in answers from before they were told apart."""
+
     policy: str
     seeds: list[int]
     figures: dict[str, SimulatedComparedFigure]
     queues: list[SimulatedQueueFigures]
+    users: list[SimulatedUserFigures] = []
 
 
 class SimulatedComparison(Answer):
-    """``queues``: those that change most, 300 of ``total_queues`` at most."""
+    """``queues``: those that change most, 300 of ``total_queues`` at most.
+
+    ``users``: of more than 100 those with the most work and those whose waits change most, and last ``(others)``,
+    which is all others together; they are ``total_users``."""
 
     workload: str
     baseline: str
     queues: list[str]
+    users: list[str] = []
     total_queues: int
+    total_users: int = 0
     policies: list[SimulatedPolicyFigures]
     notes: list[str]
 
@@ -122,6 +173,7 @@ class SimulatedFigure(Answer):
 class SimulatedFigures(Answer):
     overall: dict[str, SimulatedFigure]
     by_queue: dict[str, SimulatedFigure]
+    by_user: dict[str, SimulatedFigure] = {}
 
 
 class SimulatedPeriods(Answer):

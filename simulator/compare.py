@@ -9,18 +9,21 @@ run hold one another up it is rather too narrow. Other figures get none. No
 figure is below 0, so no interval of a value goes below it either.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from simulator import toldusers
 from simulator.figures import (
     BY_QUEUE,
+    BY_USER,
     CORE_HOUR,
     JOB_FIGURES,
     OVERALL,
     STATISTICS,
     by_queue,
+    by_user,
     overall,
     slowdowns,
     turnarounds,
@@ -58,6 +61,9 @@ _STATISTICS_OF: dict[str, dict[str, str]] = {  # column -> figure -> key of STAT
     "lost": {"wasted_core_hours": "sum"},
 }
 RESAMPLED = [name for figures in _STATISTICS_OF.values() for name in figures]  # figures that can have such intervals
+
+
+QUEUES, USERS = "queue", "user"  # a job's columns of whose it is
 
 
 class Incomparable(ValueError):
@@ -100,22 +106,36 @@ class QueueFigures:
 
 
 @dataclass(frozen=True, slots=True)
+class UserFigures:
+    """Keys of ``BY_USER`` -> figure."""
+
+    user: str
+    figures: dict[str, ComparedFigure]
+
+
+@dataclass(frozen=True, slots=True)
 class PolicyFigures:
-    """Keys of ``OVERALL`` -> figure, and the same by queue."""
+    """Keys of ``OVERALL`` -> figure, and the same by queue and by user."""
 
     policy: str
     seeds: list[int]
     figures: dict[str, ComparedFigure]
     queues: list[QueueFigures]
+    users: list[UserFigures]
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Policies in the order they came; the first is what the others are compared to."""
+    """Policies in the order they came; the first is what the others are compared to.
+
+    users: as ``toldusers`` chooses and orders them. total_users: how many there are.
+    """
 
     workload: str
     baseline: str
     queues: list[str]
+    users: list[str]
+    total_users: int
     policies: list[PolicyFigures]
     notes: list[str] = field(default_factory=list)
 
@@ -145,11 +165,33 @@ class Estimates:
 
 
 def compare(runs: Sequence[Run]) -> Comparison:
-    """N policies, each with its seeds, of one workload, to the first. Queues are matched by name."""
+    """N policies, each with its seeds, of one workload, to the first. Queues and users are matched by name."""
     queues = list(dict.fromkeys(name for run in runs for name in run.queues))
-    sides = _sides(runs, queues)
-    found = [_policy(side, sides[0], queues) for side in sides]
-    return Comparison(runs[0].workload, sides[0].policy, queues, found, _notes(sides))
+    runs, users, total_users = toldusers.few(runs)
+    parts = _Parts(queues, users)
+    sides = _sides(runs, parts)
+    found = [_policy(side, sides[0], parts) for side in sides]
+    notes = _notes(sides)
+    if total_users > len(users):
+        notes.append(
+            f"Of {total_users:,} users {len(users) - 1} are told one by one, those with the most work and those whose "
+            "waits change most; the others are summed."
+        )
+    return Comparison(runs[0].workload, sides[0].policy, queues, users, total_users, found, notes)
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """Whose figures are kept beside those of all, and in which order."""
+
+    queues: list[str]
+    users: list[str]
+
+    def names(self) -> list[tuple[str, str, str]]:
+        """(column, name, figure) of all figures of a run, those of all jobs with "" first."""
+        found = [("", "", figure) for figure in OVERALL]
+        found += [(QUEUES, queue, figure) for queue in self.queues for figure in BY_QUEUE]
+        return found + [(USERS, user, figure) for user in self.users for figure in BY_USER]
 
 
 def t_quantile(freedom: np.ndarray) -> np.ndarray:
@@ -163,7 +205,7 @@ def t_quantile(freedom: np.ndarray) -> np.ndarray:
     return found
 
 
-def _sides(runs: Sequence[Run], queues: list[str]) -> list[_Side]:
+def _sides(runs: Sequence[Run], parts: _Parts) -> list[_Side]:
     if not runs:
         raise Incomparable("there are no runs")
     if len(workloads := {run.workload for run in runs}) > 1:
@@ -175,25 +217,29 @@ def _sides(runs: Sequence[Run], queues: list[str]) -> list[_Side]:
             raise Incomparable(f"policy {run.policy} ran twice with seed {run.seed}")
         seeds[run.seed] = run
     return [
-        _Side(policy, seeds, np.array([_measure(run, queues) for run in seeds.values()]))
+        _Side(policy, seeds, np.array([_measure(run, parts) for run in seeds.values()]))
         for policy, seeds in by_policy.items()
     ]
 
 
-def _names(queues: list[str]) -> list[tuple[str | None, str]]:
-    """Queue (None: of all) and figure, in the order in which all figures of a run are kept."""
-    return [(None, name) for name in OVERALL] + [(queue, name) for queue in queues for name in BY_QUEUE]
+def _measure(run: Run, parts: _Parts) -> np.ndarray:
+    """(k,) every figure of a run; NaN of queues and users it does not have."""
+    queues = _placed(by_queue(run), run.queues, parts.queues)
+    users = _placed(by_user(run), run.users, parts.users)
+    return np.concatenate((list(overall(run).values()), queues, users))
 
 
-def _measure(run: Run, queues: list[str]) -> np.ndarray:
-    """(k,) every figure of a run; NaN of queues it does not have."""
-    each = np.full((len(queues), len(BY_QUEUE)), np.nan)
-    columns = np.array(list(by_queue(run).values())).reshape(len(BY_QUEUE), -1)
-    each[[queues.index(name) for name in run.queues]] = columns.T
-    return np.concatenate((list(overall(run).values()), each.ravel()))
+def _placed(figures: dict[str, np.ndarray], own: list[str], wanted: list[str]) -> np.ndarray:
+    """Figures of a run's own queues or users, in the order of those that are wanted."""
+    each = np.full((len(wanted), len(figures)), np.nan)
+    place = {name: at for at, name in enumerate(wanted)}
+    rows = [at for at, name in enumerate(own) if name in place]
+    columns = np.array(list(figures.values())).reshape(len(figures), -1)
+    each[[place[own[at]] for at in rows]] = columns.T[rows]
+    return each.ravel()
 
 
-def _policy(side: _Side, first: _Side, queues: list[str]) -> PolicyFigures:
+def _policy(side: _Side, first: _Side, parts: _Parts) -> PolicyFigures:
     own = over_seeds(side.values, SEEDS)
     change = None if side is first else _change(side, first)
     alone = len(side.runs) == 1
@@ -202,17 +248,16 @@ def _policy(side: _Side, first: _Side, queues: list[str]) -> PolicyFigures:
         shared = [seed for seed in side.runs if unsure and seed in first.runs]
         run = side.runs[shared[0]] if shared else next(iter(side.runs.values()))
         other = first.runs[shared[0]] if shared else None
-        _over_jobs(own if alone else None, change if unsure else None, run, other, queues)
+        _over_jobs(own if alone else None, change if unsure else None, run, other, parts)
     own.low = np.maximum(own.low, 0.0)
     changes = change.each() if change is not None else [None] * len(own.value)
     found = [ComparedFigure(*pair) for pair in zip(own.each(), changes, strict=True)]
-    begins = range(len(OVERALL), len(found), len(BY_QUEUE))
-    each = [
-        QueueFigures(queue, dict(zip(BY_QUEUE, found[begin : begin + len(BY_QUEUE)], strict=True)))
-        for queue, begin in zip(queues, begins, strict=True)
-    ]
-    whole = dict(zip(OVERALL, found[: len(OVERALL)], strict=True))
-    return PolicyFigures(side.policy, list(side.runs), whole, each)
+    of: dict[tuple[str, str], dict[str, ComparedFigure]] = {}
+    for (column, name, figure), each in zip(parts.names(), found, strict=True):
+        of.setdefault((column, name), {})[figure] = each
+    queues = [QueueFigures(name, of[QUEUES, name]) for name in parts.queues]
+    users = [UserFigures(name, of[USERS, name]) for name in parts.users]
+    return PolicyFigures(side.policy, list(side.runs), of["", ""], queues, users)
 
 
 # --- over seeds
@@ -268,28 +313,37 @@ def _estimates(value: np.ndarray, half: np.ndarray, count: np.ndarray, over: str
 # --- over jobs
 
 
-def _over_jobs(own: Estimates | None, change: Estimates | None, run: Run, other: Run | None, queues: list[str]) -> None:
+def _over_jobs(own: Estimates | None, change: Estimates | None, run: Run, other: Run | None, parts: _Parts) -> None:
     """Put bootstrap intervals into those estimates that are statistics over jobs."""
     rng = np.random.default_rng(SEED)
-    places = {name: k for k, name in enumerate(_names(queues))}
+    places = {name: k for k, name in enumerate(parts.names())}
     rows = _aligned(run, other) if other is not None else None
     mine = rows[0] if rows is not None else np.arange(len(run.jobs))
     columns = _columns(run)[:, mine]
     if rows is not None and other is not None:
         columns = np.concatenate((columns, _columns(other)[:, rows[1]]))
-    queue_of = run.jobs["queue"][mine]
-    for queue in (None, *run.queues):
-        part = columns if queue is None else columns[:, queue_of == run.queues.index(queue)]
+    for column, name, chosen in _chosen(run, parts, mine):
+        part = columns[:, chosen]
         if part.shape[1] < JOBS_MIN:
             continue
         truth, samples = _resample(part, rng)
-        at = [places[queue, name] for name in RESAMPLED]
+        at = [places[column, name, figure] for figure in RESAMPLED]
         half = len(at)
         if own is not None:
             _put(own, at, truth[:half], samples[:, :half], JOBS, part.shape[1])
         if change is not None and rows is not None:
             changed = _less(samples[:, :half], samples[:, half:])
             _put(change, at, _less(truth[:half], truth[half:]), changed, JOB_PAIRS, part.shape[1])
+
+
+def _chosen(run: Run, parts: _Parts, mine: np.ndarray) -> Iterator[tuple[str, str, np.ndarray]]:
+    """(column, name, which of the jobs ``mine`` (m,)): all, then each queue's and each user's."""
+    yield "", "", np.arange(len(mine))
+    for column, own, wanted in ((QUEUES, run.queues, parts.queues), (USERS, run.users, parts.users)):
+        of, kept = run.jobs[column][mine], set(wanted)
+        for at, name in enumerate(own):
+            if name in kept:
+                yield column, name, np.flatnonzero(of == at)
 
 
 def _columns(run: Run) -> np.ndarray:

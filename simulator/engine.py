@@ -304,6 +304,16 @@ class Simulation:
         self._measured[site.sub] = now
         self.meter.put(self._total[:q], self._total[q : 2 * q], self._total[-1])
 
+    def _held(self) -> np.ndarray:
+        """(u, R) what each user held, with what is held still."""
+        now_us = self.clock.now_us()
+        for site in self.sites.values():
+            table = site.memory.containers
+            for slot in np.flatnonzero(table.live).tolist():
+                job, group = table.owner_of(slot)
+                self.recorder.hold(job.id, group.shape, (now_us - int(table.allocated_us[slot])) / 1e6)
+        return self.recorder.held[: len(self.recorder.users)]
+
     def _result(self, took_s: float) -> Run:
         r = self.recorder
         capacity, used, wanted = self.meter.averages()
@@ -313,7 +323,7 @@ class Simulation:
             policy=self.setup.name, workload=self.name, seed=self.setup.seed, queues=r.queues, users=list(r.users),
             period_s=self.setup.period_s, jobs=r.jobs[: r.count].copy(), latency=r.latency, capacity=capacity,
             used=used, wanted=wanted, share=granted(policy.whole, r.queues, capacity, used, wanted),
-            preempted=r.preempted, locality=r.locality, wasted=r.wasted, ended_s=self.clock.now,
+            preempted=r.preempted, locality=r.locality, wasted=r.wasted, held=self._held(), ended_s=self.clock.now,
             lifecycles=r.lifecycles, rounds=sum(site.rounds for site in self.sites.values()), took_s=took_s,
             peak_rss_mib=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, emptied=self.emptied,
             left={sub.name: len(sub.containers) for sub in self.rows.subs.values() if sub.state == "draining"},

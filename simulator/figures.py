@@ -1,8 +1,8 @@
-"""Figures that are worked out of a ``Run``: of the whole run and of each queue.
+"""Figures that are worked out of a ``Run``: of the whole run, of each queue and of each user.
 
-j jobs, q queues, p periods, r resources. Times are s; parts are 0 to 1; work
+j jobs, q queues, u users, p periods, r resources. Times are s; parts are 0 to 1; work
 is vcores_milli times s until it is shown, then core hours. What cannot be said
-is NaN. ``OVERALL`` and ``BY_QUEUE`` name every figure with its unit; reports
+is NaN. ``OVERALL``, ``BY_QUEUE`` and ``BY_USER`` name every figure with its unit; reports
 and comparisons show what stands there and know of no other.
 
 **What has not ended.** A job that never started has waited until it was given
@@ -189,9 +189,18 @@ def jobs_by_state(run: Run) -> dict[str, int]:
 
 def per_queue(run: Run, values: np.ndarray, reduce: Callable[[np.ndarray], float]) -> np.ndarray:
     """``reduce`` of the values (j,) of each queue's jobs: (q,). Jobs of no queue (-1) are nobody's."""
-    queue = run.jobs["queue"]
-    order = np.argsort(queue, kind="stable")
-    bounds = np.searchsorted(queue[order], np.arange(len(run.queues) + 1))
+    return _reduced(run.jobs["queue"], len(run.queues), values, reduce)
+
+
+def per_user(run: Run, values: np.ndarray, reduce: Callable[[np.ndarray], float]) -> np.ndarray:
+    """``reduce`` of the values (j,) of each user's jobs: (u,)."""
+    return _reduced(run.jobs["user"], len(run.users), values, reduce)
+
+
+def _reduced(owner: np.ndarray, owners: int, values: np.ndarray, reduce: Callable[[np.ndarray], float]) -> np.ndarray:
+    """owner: (j,) whose each is, from 0 on."""
+    order = np.argsort(owner, kind="stable")
+    bounds = np.searchsorted(owner[order], np.arange(owners + 1))
     return np.array([reduce(values[order[a:b]]) for a, b in pairwise(bounds)])
 
 
@@ -210,6 +219,14 @@ def wasted_part(run: Run) -> tuple[float, np.ndarray]:
     return float(_ratio(run.wasted.sum(), done.sum())), _ratio(run.wasted, done)
 
 
+def share_of_users(run: Run) -> np.ndarray:
+    """(u,) part of all that was up over the whole run that each user held, of the resource it held most of."""
+    if not len(run.held):
+        return np.full(len(run.users), np.nan)
+    found: np.ndarray = _dominant(run.held[None], (period_lengths(run) @ run.capacity)[None])[0]
+    return found
+
+
 # --- all of them by name
 
 
@@ -217,7 +234,7 @@ def wasted_part(run: Run) -> tuple[float, np.ndarray]:
 class Figure:
     """One figure. unit: "s", "part", "count", "core hours" or "" (a ratio). better: "lower", "higher", "" if neither.
 
-    of: the run's value, a float; in ``BY_QUEUE`` one of each queue, (q,).
+    of: the run's value, a float; in ``BY_QUEUE`` one of each queue, (q,); in ``BY_USER`` of each user, (u,).
     """
 
     title: str
@@ -273,9 +290,9 @@ def _whole(figure: JobFigure) -> Figure:
     return Figure(figure.title, figure.unit, figure.better, lambda run: of(figure.column(run)))
 
 
-def _divided(figure: JobFigure) -> Figure:
+def _divided(figure: JobFigure, per: Callable[..., np.ndarray] = per_queue) -> Figure:
     of = _statistic(figure)
-    return Figure(figure.title, figure.unit, figure.better, lambda run: per_queue(run, figure.column(run), of))
+    return Figure(figure.title, figure.unit, figure.better, lambda run: per(run, figure.column(run), of))
 
 
 def _never_started(run: Run) -> np.ndarray:
@@ -369,6 +386,22 @@ BY_QUEUE: dict[str, Figure] = {
     ),
 }
 
+BY_USER: dict[str, Figure] = {
+    **{name: _divided(figure, per_user) for name, figure in JOB_FIGURES.items()},
+    "share_held": Figure("Share held", "part", "", share_of_users),
+    "preemptions": Figure("Preempted containers", "count", "lower", lambda r: per_user(r, r.jobs["preempted"], np.sum)),
+    "wasted_core_hours": Figure(
+        "Wasted work", "core hours", "lower", lambda r: per_user(r, r.jobs["lost_work"], np.sum) / CORE_HOUR
+    ),
+    "jobs": Figure("Jobs submitted", "count", "", lambda r: per_user(r, r.jobs["user"], len)),
+    "jobs_unstarted": Figure(
+        "Jobs that never started", "count", "lower", lambda r: per_user(r, _never_started(r), np.sum)
+    ),
+    "jobs_unfinished": Figure(
+        "Jobs that have not ended", "count", "lower", lambda r: per_user(r, _never_ended(r), np.sum)
+    ),
+}
+
 
 def overall(run: Run) -> dict[str, float]:
     """Every figure of ``OVERALL``."""
@@ -378,6 +411,11 @@ def overall(run: Run) -> dict[str, float]:
 def by_queue(run: Run) -> dict[str, np.ndarray]:
     """Every figure of ``BY_QUEUE``: (q,) float64 each."""
     return {name: np.asarray(figure.of(run), np.float64) for name, figure in BY_QUEUE.items()}
+
+
+def by_user(run: Run) -> dict[str, np.ndarray]:
+    """Every figure of ``BY_USER``: (u,) float64 each."""
+    return {name: np.asarray(figure.of(run), np.float64) for name, figure in BY_USER.items()}
 
 
 def _until(run: Run, ends: np.ndarray) -> np.ndarray:

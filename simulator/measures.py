@@ -4,6 +4,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from wire.resources import AXES
+
+R = len(AXES)
 # One row per job that was submitted. Times: s since the beginning, NaN for what has not happened. started: of its
 # first container. queue, user: positions in ``Run.queues`` and ``Run.users``. state: ``JobState``. run_s: the longest
 # of its tasks; work: the whole job's vcores_milli times seconds, as asked for. lost_work: of attempts that ended badly.
@@ -46,7 +49,8 @@ class Run:
     float64, the part of the whole that fairness grants the queue in that
     period (its dominant resource), NaN where it was not worked out.
     preempted, locality: (q,) and (q, 3) int64 containers. wasted: (q,) float64
-    vcores_milli times seconds of attempts that did not succeed. lifecycles:
+    vcores_milli times seconds of attempts that did not succeed. held: (u, r)
+    float64 amounts times seconds, by position in ``users``. lifecycles:
     containers that ended. rounds: scheduling rounds that were run. took_s,
     peak_rss_mib: of the machine, not of the simulation.
     """
@@ -67,6 +71,7 @@ class Run:
     locality: np.ndarray
     wasted: np.ndarray
     ended_s: float = 0.0
+    held: np.ndarray = field(default_factory=lambda: np.zeros((0, R)))
     lifecycles: int = 0
     rounds: int = 0
     took_s: float = 0.0

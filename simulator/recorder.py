@@ -32,6 +32,7 @@ class Recorder:
         self.latency = np.zeros((q, len(LATENCY_BOUNDS_S) + 1), np.int64)
         self.preempted, self.locality = np.zeros(q, np.int64), np.zeros((q, len(LOCALITIES)), np.int64)
         self.wasted = np.zeros(q)
+        self.held = np.zeros((16, R))  # of each user: amounts times s
         self.lifecycles = 0
         self.ended: list[int] = []  # jobs that have ended since this was emptied last
         self._ready: dict[tuple[int, int], float] = {}
@@ -102,8 +103,20 @@ class Recorder:
                 name, rack = self._place[node]
                 self.locality[queue, 0 if name in preferences[0] else 1 if rack in preferences[1] else 2] += 1
 
+    def hold(self, job: int, amounts: np.ndarray, seconds_held: float) -> None:
+        """Containers of the job held these amounts (R,) together for so long, and do not end."""
+        self._held(self.jobs["user"][job - 1 : job], amounts[None] * seconds_held)
+
+    def _held(self, users: np.ndarray, work: np.ndarray) -> None:
+        if len(self.users) > len(self.held):
+            self.held = longer(self.held, 2 * len(self.users))
+        np.add.at(self.held, users, work)
+
     def _over(self, block: np.ndarray) -> None:
         self.lifecycles += len(block)
+        amounts = np.stack([block[axis] for axis in AXES], axis=1)
+        lasted_s = (block["finished_us"] - block["allocated_us"]) / 1e6
+        self._held(self.jobs["user"][block["job"] - 1], amounts * lasted_s[:, None])
         failed = block["state"] != _SUCCEEDED
         if not failed.any():
             return

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import typer
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
@@ -19,6 +19,7 @@ from client.api import Client
 from client.commands.common import connected
 from client.commands.drained import show_drained
 from client.commands.figures import change, value
+from client.commands.handingin import asked_trace, hand_in
 from client.commands.nodes import moment
 from client.commands.policy import policy, reading
 from client.errors import client_error
@@ -27,13 +28,15 @@ from contract.simulations import (
     SimulatedComparedFigure,
     SimulatedFigure,
     SimulatedQueueFigures,
+    SimulatedUserFigures,
     Simulation,
     SimulationDetail,
 )
 
 MAIN = ("wait_mean_s", "wait_p90_s", "slowdown_mean", "latency_p99_s", "utilization_memory", "utilization_vcores",
         "utilization_gpus", "fairness_error", "preemptions", "wasted_part", "jobs_unfinished")  # fmt: skip
-BY_QUEUE = (("WAIT", "wait_mean_s"), ("SHARE", "share_held"), ("PREEMPTIONS", "preemptions"))
+BY_PART = (("WAIT", "wait_mean_s"), ("SHARE", "share_held"), ("PREEMPTIONS", "preemptions"))
+P = TypeVar("P", SimulatedQueueFigures, SimulatedUserFigures)
 
 
 class Last(StrEnum):
@@ -54,20 +57,34 @@ def simulate(
         str | None, typer.Option("--from", help="Its beginning instead: -4h or YYYY-MM-DDTHH:MM, UTC.")
     ] = None,
     end: Annotated[str | None, typer.Option("--to", help="Its end: the same.")] = None,
+    trace: Annotated[
+        str | None,
+        typer.Option(metavar="TRACE", help="Replay this file of jobs instead, or the number of one handed in before."),
+    ] = None,
+    workload: Annotated[
+        str | None, typer.Option(metavar="KIND", help="What TRACE is: history, swf, sls, openb or philly [history].")
+    ] = None,
+    option: Annotated[list[str] | None, typer.Option(metavar="K=V", help="Of KIND's reader; several times.")] = None,
+    cluster: Annotated[
+        Path | None, typer.Option(metavar="NODES", help="On the nodes of this file, of the same KIND.")
+    ] = None,
+    own_nodes: Annotated[bool, typer.Option("--own-nodes", help="On the nodes that TRACE tells itself.")] = False,
     seeds: Annotated[int, typer.Option(min=1, max=10, help="Runs of each policy; more tell chance apart.")] = 3,
     to_json: Annotated[Path | None, typer.Option("--json", help="Write the whole answer there.")] = None,
     to_html: Annotated[Path | None, typer.Option("--html", help="Write the report there, a page.")] = None,
     limit: Annotated[int, typer.Option("--limit", "-n", min=0, help="At most so many queues; 0: all.")] = 30,
     output: OutputOption = Format.table,
 ) -> None:
-    """What a policy would have done to the last hour, day or week. Changes nothing."""
+    """What a policy would have done to the last hour, day or week, or would do to a trace. Changes nothing."""
+    asked = asked_trace(trace, workload, option or [], cluster, own_nodes)
     number = int(what) if what.isascii() and what.isdigit() else None
     source = nullcontext((None, None)) if number is not None else reading(Path(what))
     with source as (document, _), connected(ctx) as client:
-        asked = client.request_simulation(
-            document=document, version=number, window=last, begin=_utc(begin, "from"), end=_utc(end, "to"), seeds=seeds
-        )
-        found = waited(client, asked)
+        begun = client.request_simulation(
+            document=document, version=number, window=last, begin=_utc(begin, "from"), end=_utc(end, "to"), seeds=seeds,
+            trace=hand_in(client, asked) if asked else None, nodes=asked.nodes if asked else None,
+        )  # fmt: skip
+        found = waited(client, begun)
         keep(client, found, to_json, to_html)
     print_json(found) if output is Format.json else show_answer(found, limit)
     if found.state != "done":
@@ -89,7 +106,7 @@ def simulations(
     _check(number, cancel, to_html)
     columns: list[Column[Simulation]] = [
         ("NUMBER", lambda s: s.id), ("STATE", lambda s: s.state), ("DONE", lambda s: f"{100 * s.progress:.0f} %"),
-        ("WHAT", _what), ("AGAINST", lambda s: s.base), ("FROM", lambda s: s.begin),
+        ("WHAT", _what), ("AGAINST", lambda s: s.base), ("OVER", _over), ("FROM", lambda s: s.begin),
         ("TO", lambda s: s.end), ("BY", lambda s: s.requested_by), ("", lambda s: s.message),
     ]  # fmt: skip
     with connected(ctx) as client:
@@ -114,6 +131,10 @@ def _what(s: Simulation) -> str:
     if s.kind == "drain":
         return f"drain of {s.sub_cluster}"
     return f"version {s.version}: {s.change}" if s.version else s.change
+
+
+def _over(s: Simulation) -> str:
+    return s.trace_name or ("history" if s.kind == "policy" else "what is live")
 
 
 # --- waiting
@@ -201,31 +222,45 @@ def show_answer(found: SimulationDetail, limit: int) -> None:
     names = [name for name in MAIN if first.figures[name].value.value is not None or _known(then.figures[name])]
     show(names, main, Format.table, nothing="Nothing can be said.")
     print()
-    before = {queue.queue: queue for queue in first.queues}
-    columns: list[Column[SimulatedQueueFigures]] = [("QUEUE", lambda q: q.queue)]
-    for title, name in BY_QUEUE:
-        columns += _of_queue(title, name, before, about.by_queue[name])
-    show(then.queues, columns, Format.table, nothing="There are no queues.", limit=limit)
+    _show_parts(first.queues, then.queues, lambda queue: queue.queue, "QUEUE", about.by_queue, limit)
+    if then.users:  # which older answers do not tell apart
+        print()
+        _show_parts(first.users, then.users, lambda user: user.user, "USER", about.by_user, limit)
     for note in result.comparison.notes:
         print(f"* {note}")
+
+
+def _show_parts(
+    first: Sequence[P],
+    then: Sequence[P],
+    of: Callable[[P], str],
+    word: str,
+    about: Mapping[str, SimulatedFigure],
+    limit: int,
+) -> None:
+    """Queues or users as rows. of: what each is called."""
+    before = {of(part): part for part in first}
+    columns: list[Column[P]] = [(word, of)]
+    for title, name in BY_PART:
+        columns += _of_part(title, name, before, of, about[name])
+    show(then, columns, Format.table, nothing=f"There are no {word.lower()}s.", limit=limit)
 
 
 def _changed(figure: SimulatedComparedFigure, about: SimulatedFigure) -> str:
     return change(figure.change, about.unit, about.better)
 
 
-def _of_queue(
-    title: str, name: str, before: dict[str, SimulatedQueueFigures], about: SimulatedFigure
-) -> list[Column[SimulatedQueueFigures]]:
-    def both(queue: SimulatedQueueFigures) -> str:
-        old = before.get(queue.queue)
-        return f"{value(_of(old, name), about.unit)} -> {value(_of(queue, name), about.unit)}"
+def _of_part(
+    title: str, name: str, before: Mapping[str, P], of: Callable[[P], str], about: SimulatedFigure
+) -> list[Column[P]]:
+    """A figure of queues or users before and after, and its change. before: by what ``of`` says of each."""
 
-    return [(title, both), ("CHANGE", lambda q: _changed(q.figures[name], about))]
+    def both(part: P) -> str:
+        old = before.get(of(part))
+        then = part.figures[name].value.value
+        return f"{value(old.figures[name].value.value if old else None, about.unit)} -> {value(then, about.unit)}"
 
-
-def _of(queue: SimulatedQueueFigures | None, name: str) -> float | None:
-    return None if queue is None else queue.figures[name].value.value
+    return [(title, both), ("CHANGE", lambda part: _changed(part.figures[name], about))]
 
 
 def _known(figure: SimulatedComparedFigure) -> bool:

@@ -1,5 +1,5 @@
-"""From a request to the question that is stored: the window, the document as it would hold, what it is compared to;
-or the sub-cluster that is drained."""
+"""From a request to the question that is stored: the window or the trace, the document as it would hold, what it is
+compared to; or the sub-cluster that is drained."""
 
 import datetime as dt
 from typing import Any
@@ -14,7 +14,8 @@ from controlplane.statestore.actions.duty import database_now
 from controlplane.statestore.actions.policy import QueueRow
 from controlplane.statestore.actions.simulations import CHANGE_MOST, Question
 from controlplane.statestore.errors import Conflict, Invalid, NotFound
-from controlplane.statestore.models import PolicyVersion, SubCluster
+from controlplane.statestore.models import PolicyVersion, SimulationTrace, SubCluster
+from controlplane.statestore.queries.policy import simulationtraces
 
 Json = dict[str, Any]
 WINDOWS = {"hour": dt.timedelta(hours=1), "day": dt.timedelta(days=1), "week": dt.timedelta(days=7)}
@@ -27,22 +28,50 @@ def question(asked: SimulationRequest) -> Question:
     now = database_now()
     if asked.drain is not None:
         return _drain(asked, now)
+    if asked.nodes is not None and asked.trace is None:
+        raise _wrong(
+            "nodes", "says whose nodes a trace is simulated on, and none is named", "leave it out, or give trace"
+        )
     for name in ("horizon_s", "forecast"):
         if getattr(asked, name) is not None:
             raise _wrong(name, "says something of a drain, and none is asked for", "leave it out, or give drain")
-    begin, end = _window(asked, now)
+    trace, (begin, end) = _traced(asked, now) if asked.trace is not None else (None, _window(asked, now))
+    own_nodes = None if trace is None else asked.nodes == "trace"
     if (asked.document is None) == (asked.version is None):
         raise _wrong("document", "and version are both given, or neither", "give one of document and version")
     base = _base()
     written = asked.document if asked.document is not None else versions.written(version(asked.version or 0))
     valid, rows = documents.validate(written)
     change = brief(versions.changes(versions.written(base), written), CHANGE_MOST)
-    return Question(begin, end, base, _held(valid, rows, now), digest.digest(valid), change, asked.version, asked.seeds)
+    held, said = _held(valid, rows, now), digest.digest(valid)
+    return Question(begin, end, base, held, said, change, asked.version, asked.seeds, trace=trace, own_nodes=own_nodes)
+
+
+def _traced(asked: SimulationRequest, now: dt.datetime) -> tuple[SimulationTrace, tuple[dt.datetime, dt.datetime]]:
+    """It begins now, and lasts until its last job would have ended."""
+    for name, field in {"window": "window", "first": "from", "last": "to"}.items():
+        if getattr(asked, name) is not None:
+            raise _wrong(field, "stands beside trace, which has its own length", "leave it out")
+    number = asked.trace or 0
+    found = simulationtraces.reference(number)
+    if found is None:
+        raise _wrong("trace", f"there is no trace {number}", "GET /api/v1/simulations/traces lists them")
+    if asked.nodes == "trace" and found.nodes is None:
+        raise _wrong("nodes", f"trace {number} tells no nodes", f"PUT /api/v1/simulations/traces/{number}/nodes")
+    return found, (now, now + dt.timedelta(seconds=found.span_s))
 
 
 def _drain(asked: SimulationRequest, now: dt.datetime) -> Question:
     """The same policy on both sides."""
-    fields = {"document": "document", "version": "version", "window": "window", "first": "from", "last": "to"}
+    fields = {
+        "trace": "trace",
+        "nodes": "nodes",
+        "document": "document",
+        "version": "version",
+        "window": "window",
+        "first": "from",
+        "last": "to",
+    }
     for name, field in fields.items():
         if getattr(asked, name) is not None:
             raise _wrong(field, "stands beside drain, which begins now under the policy in force", "leave it out")

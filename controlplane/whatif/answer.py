@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from controlplane.whatif import drained, drainedpage
+from controlplane.whatif import drained, drainedpage, history
 from controlplane.whatif.cases import Case
 from simulator.compare import Comparison, compare
 from simulator.measures import Run
@@ -44,7 +44,18 @@ def _alike(one: Run, two: Run) -> bool:
 
 def compared(case: Case, runs: Sequence[Run]) -> Comparison:
     found = compare(runs)
+    found = _called(found) if case.accounts else found
     return replace(found, notes=[*case.notes, *found.notes])
+
+
+def _called(found: Comparison) -> Comparison:
+    """With accounts by their own names."""
+    names = history.accounts_called(found.users)
+    policies = [
+        replace(policy, users=[replace(each, user=names.get(each.user, each.user)) for each in policy.users])
+        for policy in found.policies
+    ]
+    return replace(found, users=[names.get(user, user) for user in found.users], policies=policies)
 
 
 def of(case: Case, found: Sequence[Run]) -> Answer:

@@ -27,6 +27,7 @@ class Unanswerable(Exception):
 class Case:
     """Everything that runs of one question share. policies: name -> document, the one in force first.
 
+    accounts: whether users are called as ``history`` calls accounts.
     running_jobs: those that run already. drained: by policy's name, the
     sub-clusters that are emptied from the beginning on. drain: what is asked
     about one of these. redraw: the jobs of another seed, alike for all
@@ -44,6 +45,7 @@ class Case:
     drained: dict[str, list[str]] = field(default_factory=dict)
     drain: Drain | None = None
     redraw: Callable[[int], Sequence[Submission]] | None = None
+    accounts: bool = False
 
     @property
     def containers(self) -> int:
@@ -101,12 +103,13 @@ def of(row: Row) -> Case:
     machines = fleet.read(recorded.sample)
     if not any(found for name, found in machines.sub_clusters.items() if name not in machines.draining):
         raise Unanswerable("no node takes containers now, so nothing can be simulated; add nodes first")
-    policies = _policies(row)
+    policies = policies_of(row)
     jobs, skipped = kept(recorded.jobs, policies.values(), list(machines.sub_clusters))
     if not jobs:
         raise Unanswerable("no job ran in this window in a queue that both policies have; choose another window")
     window = f"{row.begins_at:%Y-%m-%d %H:%M:%S} to {row.ends_at:%Y-%m-%d %H:%M:%S} UTC"
     found = Case(window, jobs, machines.sub_clusters, policies, recorded.window_s, recorded.sample)
+    found.accounts = True
     found.redraw = partial(resampled, jobs, recorded.window_s)
     found.drained = dict.fromkeys(policies, machines.draining)
     closed = _draining_note(machines.draining)
@@ -123,7 +126,8 @@ def _draining_note(names: list[str]) -> list[str]:
     return [f"{', '.join(names)} {are} being drained now, and {are} simulated so from the beginning on: no work comes."]
 
 
-def _policies(row: Row) -> dict[str, Json]:
+def policies_of(row: Row) -> dict[str, Json]:
+    """By name, the one in force first."""
     proposed = f"version {row.version_id}" if row.version_id else "proposed"
     base = f"version {row.base_id}, in force"
     return {base: versions.readable(row.base.document), proposed: versions.readable(row.document)}

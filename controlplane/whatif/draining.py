@@ -56,7 +56,7 @@ def of(row: Simulation) -> Case:
         raise Unanswerable("nothing is live and nothing came in the last hour, so nothing would wait")
     workload = f"from {now.at:%Y-%m-%d %H:%M:%S} UTC on, {horizon_s:,.0f} s ahead"
     case = Case(workload, [*waiting, *coming], now.machines.sub_clusters, policies, horizon_s, now.sample)
-    case.running_jobs = running_jobs
+    case.running_jobs, case.accounts = running_jobs, True
     case.drained = {"as it is": emptied, f"{name} drained": [*emptied, name]}
     ties = _TiedGroups(now.machines, name, document)
     case.drain = Drain(

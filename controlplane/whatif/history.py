@@ -7,7 +7,7 @@ assumed, and ``Recorded.notes`` says what and how often.
 import datetime as dt
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,6 +16,7 @@ from django.db import connection, transaction
 
 from contract import stored
 from contract.stored import StoredGroup
+from controlplane.accounts.models import User
 from controlplane.statestore.resourcecolumns import per_axis
 from controlplane.whatif.recorded import Tasks, read_tasks
 from simulator.workload import Submission, SubmittedGroup
@@ -60,6 +61,7 @@ SELECT t.job_id, t.group_no, count(*)
   JOIN statestore_task t ON t.job_id = j.id AND t.submitted_on = (j.submitted_at AT TIME ZONE 'UTC')::date
  WHERE j.submitted_at < %s AND t.state >= {TERMINAL} AND t.finished_at <= %s GROUP BY 1, 2
 """
+_USER = "u"  # before the number of an account
 _TIMES = {"assumed": "tasks that have not run yet run for as long as others of their group did, else as their "
           "submitter estimated, else for a minute",
           "live": "tasks are still running; they run for as long as they have so far",
@@ -103,6 +105,13 @@ def sample_note(sample: float) -> list[str]:
 def assumption_notes(counted: Counter[str]) -> list[str]:
     """What was assumed, and how often."""
     return [f"{counted[name]:,} {text}." for name, text in _TIMES.items() if counted[name]]
+
+
+def accounts_called(users: Iterable[str]) -> dict[str, str]:
+    """Accounts' own names by what they are called here; without those that are gone. One query."""
+    numbers = {int(user.removeprefix(_USER)): user for user in users if user.removeprefix(_USER).isdecimal()}
+    found = User.objects.filter(pk__in=numbers).values_list("pk", "username")
+    return {numbers[number]: name for number, name in found}
 
 
 def read(begin: dt.datetime, end: dt.datetime, most: int = CONTAINERS_MOST) -> Recorded:
@@ -207,7 +216,7 @@ class HistoryReader:
         self.counted["application"] += kind == "application"
         at_s = max(0.0, (at - self.begin).total_seconds())
         stays = self.foreseen and kind == "service" and state < JobState.SUCCEEDED
-        return Submission(at_s, queue, f"u{owner}", tuple(found), number, priority, home if before else "", stays)
+        return Submission(at_s, queue, f"{_USER}{owner}", tuple(found), number, priority, home if before else "", stays)
 
     def group(self, job: int, no: int, g: StoredGroup, kind: str, state: int) -> SubmittedGroup | None:
         """What there is to run of a job's group ``no``; None: nothing."""

@@ -52,7 +52,7 @@ def sub_clusters(
         if not 1 <= value <= most:
             raise Wrong(f"{name}: {value} does not fit; give 1 to {most:,}")
     names = [f"s{number:02}" for number in range(1, subs + 1)]
-    return _dealt(found, names) if found else _alike(count, size, names)
+    return dealt(found, names) if found else _alike(count, size, names)
 
 
 def from_file(option: str, path: Path, read: Callable[[], T]) -> T:
@@ -82,7 +82,7 @@ def _told(options: Json, reader_options: Json) -> list[Machine]:
     return found
 
 
-def _dealt(machines: list[Machine], names: list[str]) -> dict[str, list[Machine]]:
+def dealt(machines: list[Machine], names: list[str]) -> dict[str, list[Machine]]:
     """Rack by rack where there are enough, else one by one."""
     racks = list(dict.fromkeys(machine.rack for machine in machines))
     whole = {rack: at for at, rack in enumerate(racks)} if len(racks) >= len(names) else {}

@@ -18,8 +18,8 @@ from controlplane.statestore.actions import simulationruns
 from controlplane.statestore.actions.simulationruns import Claim
 from controlplane.statestore.errors import Refused
 from controlplane.statestore.models import Simulation
-from controlplane.whatif import answer, cases, draining, sides
-from controlplane.whatif.cases import Unanswerable
+from controlplane.whatif import answer, cases, draining, sides, traced
+from controlplane.whatif.cases import Case, Unanswerable
 
 log = structlog.get_logger(__name__)
 BEAT_S = 1.0
@@ -80,11 +80,17 @@ def run(claim: Claim, stdin: int | None = None) -> None:
 
 def _answer(claim: Claim, progress: RunProgress) -> None:
     progress.look(0.0, 0.0)
-    row = Simulation.objects.select_related("base", "sub_cluster").defer("result", "page").get(pk=claim.number)
-    case = draining.of(row) if row.kind == Simulation.Kind.DRAIN else cases.of(row)
+    row = Simulation.objects.select_related("base", "sub_cluster", "trace").defer("result", "page").get(pk=claim.number)
+    case = _case(row)
     progress.look(0.0, 0.0)
     runs = sides.run(case, case.seeds(row.seeds), progress.look, sides.cores())
     progress.look(0.99, case.window_s)
     found = answer.of(case, runs)
     if not simulationruns.finish(claim, found.result, found.page, case.sample):
         raise Stopped("cancelled, or another's")
+
+
+def _case(row: Simulation) -> Case:
+    if row.kind == Simulation.Kind.DRAIN:
+        return draining.of(row)
+    return traced.of(row) if row.trace_name else cases.of(row)

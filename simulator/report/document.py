@@ -1,8 +1,8 @@
 """The report as a JSON document. Its keys are stable: ``VERSION`` changes when one goes or means something else.
 
 Every figure of ``OVERALL`` and ``BY_QUEUE`` stands in it by name, of each run
-and compared; what cannot be said is null, and so is a latency beyond the last
-bound (``latency_counts`` has it). Queues are lists of objects with a name, so
+and compared, those of ``BY_USER`` compared; what cannot be said is null, and so is a latency beyond the last
+bound (``latency_counts`` has it). Queues and users are lists of objects with a name, so
 no name is ever a key.
 """
 
@@ -17,6 +17,7 @@ import numpy as np
 from simulator.compare import Comparison, compare
 from simulator.figures import (
     BY_QUEUE,
+    BY_USER,
     OVERALL,
     by_queue,
     fairness_error_over_time,
@@ -39,6 +40,7 @@ def document(runs: Sequence[Run], comparison: Comparison | None = None) -> dict[
         "figures": {
             "overall": {name: _about(f.title, f.unit, f.better) for name, f in OVERALL.items()},
             "by_queue": {name: _about(f.title, f.unit, f.better) for name, f in BY_QUEUE.items()},
+            "by_user": {name: _about(f.title, f.unit, f.better) for name, f in BY_USER.items()},
         },
         "latency_bounds_s": LATENCY_BOUNDS_S,
         "runs": [_run(run) for run in runs],

@@ -9,12 +9,12 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from simulator.compare import ComparedFigure, Comparison, PolicyFigures, compare
-from simulator.figures import BY_QUEUE, OVERALL, Figure
+from simulator.figures import BY_QUEUE, BY_USER, OVERALL, Figure
 from simulator.measures import Run
 from simulator.report import charts, words
 from simulator.report.charts import FULL, HALF, Chart
 from simulator.report.svg import STYLE, hatches, text
-from simulator.report.table import MAIN, MAIN_BY_QUEUE
+from simulator.report.table import MAIN, MAIN_BY_QUEUE, MAIN_BY_USER
 from wire.resources import AXES
 
 CSS = Path(__file__).with_name("page.css")
@@ -33,8 +33,8 @@ TERMS = {
     "Turnaround": "From submission to the job's end. What has not ended has taken until the run's end: a lower bound.",
     "Time to allocation": "From wanting a container to its allocation. It is counted in bins of a twentieth of a power "
     "of ten, so percentiles are off by less than 12.3 %.",
-    "Share": "The part of the whole cluster, of the resource a queue held most of. Granted: what fairness gave the "
-    "queue at that time. Lacked: what it was granted, wanted and did not hold.",
+    "Share": "The part of the whole cluster, of the resource a queue or user held most of. Granted: what fairness gave "
+    "the queue at that time. Lacked: what it was granted, wanted and did not hold.",
     "Fairness error": "The part of the cluster in wrong hands: half the sum of |held − granted| over queues that "
     "wanted what they were granted, averaged over time.",
     "Wasted work": "Of attempts that did not succeed. Its part is of all work that containers did.",
@@ -65,6 +65,7 @@ def page(
                  + _chart(charts.waits(compared, "waits"), wide=True)),
         section("Fairness", _chart(charts.fairness(runs, "fairness"), wide=True), _of_first(runs)),
         _by_queue(compared),
+        _by_user(compared),
         _all(compared),
         _runs(runs, compared),
         section("Terms", f'<dl class="terms">{terms}</dl>'),
@@ -177,21 +178,37 @@ def _figure_table(title: str, compared: Comparison, names: Iterable[str]) -> str
 
 def _by_queue(compared: Comparison) -> str:
     """For each policy a table of queues: what they waited, held and lost, and what that changes."""
-    if not compared.queues:
-        return section("By queue", empty("There are no queues."))
-    tables, folded = [], len(compared.queues) > FOLDED
-    for policy in compared.policies:
-        first = policy.policy == compared.baseline
-        head = "".join(f'<th scope="col">{text(BY_QUEUE[name].title)}</th>' for name in MAIN_BY_QUEUE)
-        rows = [
-            f'<tr><th scope="row">{_path(queue.queue)}</th>'
-            f"{''.join(_cell(queue.figures[name], BY_QUEUE[name]) for name in MAIN_BY_QUEUE)}</tr>"
-            for queue in policy.queues
+    about = {name: BY_QUEUE[name] for name in MAIN_BY_QUEUE}
+    rows = {policy.policy: [(each.queue, each.figures) for each in policy.queues] for policy in compared.policies}
+    return _by("queue", compared, rows, about)
+
+
+def _by_user(compared: Comparison) -> str:
+    """The same of users."""
+    about = {name: BY_USER[name] for name in MAIN_BY_USER}
+    rows = {policy.policy: [(each.user, each.figures) for each in policy.users] for policy in compared.policies}
+    return _by("user", compared, rows, about)
+
+
+def _by(
+    what: str, compared: Comparison, rows: dict[str, list[tuple[str, dict[str, ComparedFigure]]]],
+    about: dict[str, Figure],
+) -> str:  # fmt: skip
+    """rows: by policy, of each name its figures."""
+    if not any(rows.values()):
+        return section(f"By {what}", empty(f"There are no {what}s."))
+    tables, folded = [], max(map(len, rows.values())) > FOLDED
+    head = "".join(f'<th scope="col">{text(figure.title)}</th>' for figure in about.values())
+    for policy, each in rows.items():
+        cells = [
+            f'<tr><th scope="row">{_path(name)}</th>'
+            f"{''.join(_cell(figures[key], figure) for key, figure in about.items())}</tr>"
+            for name, figures in each
         ]
-        caption = policy.policy if first else f"{policy.policy}, and what changes from {compared.baseline}"
-        whole = table(caption, f'<th scope="col">Queue</th>{head}', rows, quiet=folded)
+        caption = policy if policy == compared.baseline else f"{policy}, and what changes from {compared.baseline}"
+        whole = table(caption, f'<th scope="col">{what.capitalize()}</th>{head}', cells, quiet=folded)
         tables.append(f"<details><summary>{text(caption)}</summary>{whole}</details>" if folded else whole)
-    return section("By queue", "".join(tables), _how(compared))
+    return section(f"By {what}", "".join(tables), _how(compared))
 
 
 def _all(compared: Comparison) -> str:

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from simulator.compare import ComparedFigure, Comparison, PolicyFigures, compare
-from simulator.figures import BY_QUEUE, OVERALL, Figure
+from simulator.figures import BY_QUEUE, BY_USER, OVERALL, Figure
 from simulator.measures import Run
 from simulator.report import words
 
@@ -21,6 +21,7 @@ MAIN = (
     "utilization_memory", "utilization_vcores", "utilization_gpus", "fairness_error", "preemptions", "wasted_part",
     "makespan_s", "jobs", "jobs_unfinished",
 )  # fmt: skip
+MAIN_BY_USER = ("wait_mean_s", "slowdown_mean", "share_held", "preemptions", "jobs_unfinished")
 MAIN_BY_QUEUE = ("wait_mean_s", "slowdown_mean", "share_held", "share_lacked", "preemptions")
 _STYLES = {"better": "green", "worse": "red", "higher": "cyan", "lower": "cyan"}
 
@@ -39,9 +40,10 @@ def show(runs: Sequence[Run], console: Console, comparison: Comparison | None = 
 
 
 def parts(comparison: Comparison) -> list[RenderableType]:
-    """Main figures per policy, what changes by queue for each, and what one should know of it."""
+    """Main figures per policy, what changes by queue and by user for each, and what one should know of it."""
     found: list[RenderableType] = [Rule(Text(words.clean(comparison.workload))), main(comparison)]
     found += [by_queue(comparison, policy) for policy in comparison.policies]
+    found += [by_user(comparison, policy) for policy in comparison.policies]
     found += [Text(f"• {words.clean(note)}") for note in comparison.notes]
     if len(comparison.policies) > 1:
         found.append(Text("Below a value stands its change from the first policy, and that change's 95 % interval."))
@@ -61,13 +63,26 @@ def main(comparison: Comparison) -> Table:
 
 def by_queue(comparison: Comparison, policy: PolicyFigures) -> Table:
     """Queues as rows, figures as columns."""
-    title = Text(f"By queue: {words.clean(policy.policy)}")
+    rows = [(queue.queue, queue.figures) for queue in policy.queues]
+    return _by("queue", comparison, policy, rows, {name: BY_QUEUE[name] for name in MAIN_BY_QUEUE})
+
+
+def by_user(comparison: Comparison, policy: PolicyFigures) -> Table:
+    """Users as rows, figures as columns."""
+    rows = [(user.user, user.figures) for user in policy.users]
+    return _by("user", comparison, policy, rows, {name: BY_USER[name] for name in MAIN_BY_USER})
+
+
+def _by(
+    what: str, comparison: Comparison, policy: PolicyFigures, rows: Sequence[tuple[str, dict[str, ComparedFigure]]],
+    about: dict[str, Figure],
+) -> Table:  # fmt: skip
+    title = Text(f"By {what}: {words.clean(policy.policy)}")
     if policy.policy != comparison.baseline:
         title.append(f", and the change from {words.clean(comparison.baseline)}")
-    table = _table(title, Text("Queue"), [Text(BY_QUEUE[name].title) for name in MAIN_BY_QUEUE])
-    for queue in policy.queues:
-        cells = [_cell(queue.figures[name], BY_QUEUE[name]) for name in MAIN_BY_QUEUE]
-        table.add_row(Text(words.clean(queue.queue)), *cells)
+    table = _table(title, Text(what.capitalize()), [Text(figure.title) for figure in about.values()])
+    for name, figures in rows:
+        table.add_row(Text(words.clean(name)), *(_cell(figures[key], figure) for key, figure in about.items()))
     return table
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, FilePayload, Locator, Page, expect
 
 from client import Client
 from client.answers import to_json
@@ -77,6 +77,7 @@ def answer(where: Locator) -> None:
         expect(queues.get_by_role("columnheader", name=title)).to_be_visible()
     for queue in ("root.ads", "root.default"):
         expect(queues.get_by_role("row", name=queue)).to_contain_text("→")
+    expect(where.get_by_role("table", name="Change by user").get_by_role("row", name="tenant")).to_contain_text("→")
 
 
 def test_asked_before_a_push_followed_read_and_found_with_the_version(tab: Page, operator: Client) -> None:
@@ -89,7 +90,7 @@ def test_asked_before_a_push_followed_read_and_found_with_the_version(tab: Page,
     expect(card.get_by_role("button", name="Simulate", exact=True)).to_have_count(0)
     answer(card)
     expect(card.get_by_role("status").filter(has_text=re.compile(r"^Simulation \d+ is done$"))).to_have_count(1)
-    card.get_by_text("Preemptions", exact=True).click()
+    card.get_by_role("region", name="By queue").get_by_text("Preemptions", exact=True).click()
     expect(card.get_by_text("Drawn: the change of preemptions")).to_be_visible()
     card.get_by_text(re.compile("what is assumed")).click()
     expect(card.get_by_text(re.compile("Of every seed but the first the jobs are drawn anew"))).to_be_visible()
@@ -120,6 +121,35 @@ def test_asked_before_a_push_followed_read_and_found_with_the_version(tab: Page,
     one.get_by_text("What changes from version").click()
     expect(one).to_contain_text("root.ads guaranteed 20 % -> 15 %")
     expect(tab.get_by_role("region", name=re.compile("in use over time$"))).to_be_visible()
+
+
+def log(*lines: str) -> FilePayload:
+    return FilePayload(name="lab.swf", mimeType="text/plain", buffer="\n".join(lines).encode())
+
+
+def test_a_trace_is_handed_in_and_simulated(tab: Page, operator: Client) -> None:
+    tab.goto(f"/policy/history?version={operator.policy().version - 1}")
+    card = tab.get_by_role("region", name=re.compile("^What would version"))
+    card.get_by_text("A trace…").click()
+    simulate(card)
+    expect(card.get_by_role("alert")).to_contain_text("trace is missing")
+    card.get_by_label("It is").select_option("SWF log")
+    lines = [f"{n} {5 * n} -1 20 1 -1 -1 1 30 -1 1 {n % 2} 1 -1 1 -1 -1 -1" for n in range(12)]
+    file = card.get_by_label("File", exact=True)
+    file.set_input_files(files=[log("; MaxProcs: 2", "1 2 3")])
+    simulate(card)
+    expect(card.get_by_role("alert")).to_contain_text("line 2, field 4 (run time): the line has 3 fields")
+    file.set_input_files(files=[log("; MaxProcs: 2", *lines)])
+    card.get_by_label("On the trace's own nodes").check()
+    card.get_by_role("spinbutton", name="Seeds").fill("1")
+    simulate(card)
+    expect(card.get_by_text("the trace lab.swf")).to_be_visible()
+    users = card.get_by_role("table", name="Change by user")
+    expect(users.get_by_role("row", name="u1")).to_contain_text("→", timeout=DONE_MS)
+    card.get_by_text(re.compile("what is assumed")).click()
+    expect(card.get_by_text("The 2 nodes are the trace's own")).to_be_visible()
+    card.get_by_text("A trace…").click()
+    expect(card.get_by_label("Trace", exact=True).get_by_role("option", name="lab.swf, 12 jobs")).to_have_count(1)
 
 
 def test_what_would_wait_if_a_sub_cluster_were_drained(tab: Page, operator: Client, site: Stack) -> None:

@@ -8,7 +8,7 @@ from django.db import connection, transaction
 from django.db.models.functions import Now
 
 from controlplane.statestore.errors import Conflict, NotFound, TooMany
-from controlplane.statestore.models import PolicyVersion, Simulation, SubCluster
+from controlplane.statestore.models import PolicyVersion, Simulation, SimulationTrace, SubCluster
 
 from .audit import Actor, record
 
@@ -27,6 +27,8 @@ class Question:
 
     sub_cluster: is drained, with the policy in force on both sides; forecast:
     whether the last hour's arrivals are taken to repeat meanwhile.
+
+    trace: is replayed instead of the history, with own_nodes on its nodes.
     """
 
     begins_at: dt.datetime
@@ -39,6 +41,8 @@ class Question:
     seeds: int = 1
     sub_cluster: SubCluster | None = None
     forecast: bool | None = None
+    trace: SimulationTrace | None = None
+    own_nodes: bool | None = None
 
 
 def turn() -> None:
@@ -59,6 +63,7 @@ def request(actor: Actor, asked: Question) -> Simulation:
             kind=kind, requested_by_id=actor.user_id, requested_at=Now(), begins_at=asked.begins_at,
             ends_at=asked.ends_at, base=asked.base, version_id=asked.version, document=asked.document,
             digest=asked.digest, change=asked.change, sub_cluster=asked.sub_cluster, forecast=asked.forecast,
+            trace=asked.trace, trace_name=asked.trace.name if asked.trace else "", own_nodes=asked.own_nodes,
             seeds=asked.seeds,
         )  # fmt: skip
         window = {"from": asked.begins_at.isoformat(), "to": asked.ends_at.isoformat()}
@@ -67,6 +72,8 @@ def request(actor: Actor, asked: Question) -> Simulation:
             told |= {"drain": asked.sub_cluster.name, "forecast": asked.forecast}
         else:
             told |= {"version": asked.version, "digest": asked.digest}
+        if asked.trace:
+            told |= {"trace": asked.trace.pk, "name": asked.trace.name, "own_nodes": asked.own_nodes}
         record(actor, "simulation.request", f"simulation/{row.pk}", after=window | told)
         purge(actor.user_id)
     row.refresh_from_db()
@@ -94,10 +101,12 @@ def cancel(actor: Actor, number: int) -> None:
 def purge(owner: int | None = None) -> int:
     """Delete what has ended beyond what is kept, the oldest first: of one account, or of all together.
 
-    The newest answer about what a policy version says stays with it, and counts as none of these.
+    The newest answer of the history about what a policy version says stays with it, and counts as none of these.
     """
     said = PolicyVersion.objects.exclude(digest="").values("digest")
-    answers = Simulation.objects.filter(state=Simulation.State.DONE, kind=Simulation.Kind.POLICY, digest__in=said)
+    answers = Simulation.objects.filter(
+        state=Simulation.State.DONE, kind=Simulation.Kind.POLICY, trace_name="", digest__in=said
+    )
     newest = answers.order_by("digest", "-pk").distinct("digest").values("pk")
     ended = Simulation.objects.exclude(state__in=LIVE).exclude(pk__in=newest).order_by("-pk")
     gone = list(ended.values_list("pk", flat=True)[KEPT_ALL:])

@@ -16,7 +16,7 @@ from .savedviews import SavedView
 from .schedules import Schedule, ScheduleRun
 from .secrets import Secret
 from .shares import DutyLease, LoadRow, ShareAssignment, Starvation
-from .simulations import Simulation
+from .simulations import Simulation, SimulationTrace
 
 __all__ = [
     "Acknowledgement",
@@ -61,6 +61,7 @@ __all__ = [
     "Secret",
     "ShareAssignment",
     "Simulation",
+    "SimulationTrace",
     "Starvation",
     "SubCluster",
     "SubClusterToken",

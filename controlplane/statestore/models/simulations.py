@@ -1,4 +1,4 @@
-"""What-if simulations: the recorded history under another policy, or a drain from now on, asked for by operators."""
+"""What-if simulations that operators ask for: the history or a trace under another policy, or a drain from now on."""
 
 from django.conf import settings
 from django.db import models
@@ -7,6 +7,27 @@ from controlplane.choices import TextChoices
 
 from .federation import SubCluster
 from .queues import PolicyVersion
+
+
+class SimulationTrace(models.Model):
+    """Jobs that an operator handed in to be simulated. Writer: web. Rows go when newer ones need their place."""
+
+    added_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
+    added_at = models.DateTimeField()
+    name = models.CharField(max_length=200)  # of the file, for people
+    kind = models.CharField(max_length=16)  # what the file was: a reader of ``simulator.workloads``
+    jobs = models.IntegerField()
+    containers = models.IntegerField()
+    users = models.IntegerField()
+    span_s = models.FloatField()
+    queues = models.JSONField()  # the largest, by name, with their jobs
+    skipped = models.JSONField()  # jobs that were left out, by reason
+    history = models.BinaryField()  # as ``simulator.workloads.history`` writes it, gzipped
+    nodes = models.IntegerField(null=True)  # how many the trace tells; null: none
+    machines = models.JSONField(null=True)  # these
+
+    class Meta:
+        indexes = [models.Index(fields=["added_by", "-id"], name="simulation_trace_by_account")]
 
 
 class Simulation(models.Model):
@@ -43,6 +64,9 @@ class Simulation(models.Model):
     change = models.CharField(max_length=300, blank=True)  # what the document changes first of all, in words
     sub_cluster = models.ForeignKey(SubCluster, on_delete=models.PROTECT, null=True, related_name="+")  # is drained
     forecast = models.BooleanField(null=True)  # of a drain: whether the last hour's arrivals are taken to repeat
+    trace = models.ForeignKey(SimulationTrace, on_delete=models.SET_NULL, null=True, related_name="+")
+    trace_name = models.CharField(max_length=200, blank=True)  # what is replayed instead of the history, if anything
+    own_nodes = models.BooleanField(null=True)  # of a trace: on its own nodes, and not on the fleet's
     seeds = models.SmallIntegerField(default=1)
     sample = models.FloatField(default=1.0)  # part of the jobs and nodes that is simulated
     result = models.JSONField(null=True)

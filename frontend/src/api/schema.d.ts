@@ -2361,13 +2361,22 @@ export interface components {
             change: components["schemas"]["SimulatedEstimate"] | null;
             value: components["schemas"]["SimulatedEstimate"];
         };
-        /** @description ``queues``: those that change most, 300 of ``total_queues`` at most. */
+        /**
+         * @description ``queues``: those that change most, 300 of ``total_queues`` at most.
+         *
+         *     ``users``: of more than 100 those with the most work and those whose waits change most, and last ``(others)``,
+         *     which is all others together; they are ``total_users``.
+         */
         SimulatedComparison: {
             baseline: string;
             notes: string[];
             policies: components["schemas"]["SimulatedPolicyFigures"][];
             queues: string[];
             total_queues: number;
+            /** @default 0 */
+            total_users?: number;
+            /** @default [] */
+            users?: string[];
             workload: string;
         };
         /**
@@ -2428,6 +2437,10 @@ export interface components {
             by_queue: {
                 [key: string]: components["schemas"]["SimulatedFigure"];
             };
+            /** @default {} */
+            by_user?: {
+                [key: string]: components["schemas"]["SimulatedFigure"];
+            };
             overall: {
                 [key: string]: components["schemas"]["SimulatedFigure"];
             };
@@ -2440,6 +2453,7 @@ export interface components {
                 [key: string]: (number | null)[];
             };
         };
+        /** @description ``users``: none in answers from before they were told apart. */
         SimulatedPolicyFigures: {
             figures: {
                 [key: string]: components["schemas"]["SimulatedComparedFigure"];
@@ -2447,6 +2461,8 @@ export interface components {
             policy: string;
             queues: components["schemas"]["SimulatedQueueFigures"][];
             seeds: number[];
+            /** @default [] */
+            users?: components["schemas"]["SimulatedUserFigures"][];
         };
         SimulatedQueueFigures: {
             figures: {
@@ -2467,12 +2483,20 @@ export interface components {
             seed: number;
             took_s: number;
         };
+        SimulatedUserFigures: {
+            figures: {
+                [key: string]: components["schemas"]["SimulatedComparedFigure"];
+            };
+            user: string;
+        };
         /**
          * @description ``base``: the version in force then, to which is compared. ``version``: null where a document was given;
          *     ``digest``: of what it says, the same as of a version that says it. ``change``: the change against ``base`` that
          *     matters most and how many more there are, in words. Of a drain: ``sub_cluster``, that is drained
          *     with ``base`` in force, and whether there is a ``forecast``, both null of a policy; its ``version`` is null, and
          *     its ``digest`` and ``change`` are empty. ``from``, ``to``: the window, or of a drain what is looked ahead.
+         *     ``trace``: what is replayed instead of the history; null where nothing is, and once its place was needed, when
+         *     ``trace_name`` still says what it was. ``own_nodes``: on the trace's; null without one.
          *     ``sample``: part of jobs and nodes that is simulated. ``simulated_s``: how far the slowest run is, while it runs.
          */
         Simulation: {
@@ -2487,6 +2511,8 @@ export interface components {
             /** @enum {string} */
             kind: "policy" | "drain";
             message: string;
+            /** @default null */
+            own_nodes?: boolean | null;
             progress: number;
             /** Format: date-time */
             requested_at: string;
@@ -2500,6 +2526,10 @@ export interface components {
             sub_cluster: string | null;
             /** Format: date-time */
             to: string;
+            /** @default null */
+            trace?: number | null;
+            /** @default  */
+            trace_name?: string;
             version: number | null;
         };
         SimulationDetail: {
@@ -2517,6 +2547,8 @@ export interface components {
             /** @enum {string} */
             kind: "policy" | "drain";
             message: string;
+            /** @default null */
+            own_nodes?: boolean | null;
             progress: number;
             /** Format: date-time */
             requested_at: string;
@@ -2531,6 +2563,10 @@ export interface components {
             sub_cluster: string | null;
             /** Format: date-time */
             to: string;
+            /** @default null */
+            trace?: number | null;
+            /** @default  */
+            trace_name?: string;
             version: number | null;
         };
         SimulationPage: {
@@ -2544,6 +2580,9 @@ export interface components {
          *
          *     Or, with ``drain``, what would wait if that sub-cluster were drained now: ``horizon_s`` ahead, an hour unless it
          *     says otherwise, with jobs coming as in the last hour unless ``forecast`` is false.
+         *
+         *     Or, with ``trace``, what a policy would do to the jobs of a file that was handed in, on the fleet's nodes as they
+         *     are now, or with ``nodes`` on its own, dealt among the fleet's sub-clusters. It begins now, and has no window.
          *
          *     More ``seeds`` say more surely what is chance.
          */
@@ -2572,10 +2611,20 @@ export interface components {
              * @default null
              */
             horizon_s?: number | null;
+            /**
+             * @description With trace: whose; fleet by default
+             * @default null
+             */
+            nodes?: ("fleet" | "trace") | null;
             /** @default 3 */
             seeds?: number;
             /** @default null */
             to?: string | null;
+            /**
+             * @description A number of GET /api/v1/simulations/traces
+             * @default null
+             */
+            trace?: number | null;
             /** @default null */
             version?: number | null;
             /** @default null */
@@ -2592,6 +2641,33 @@ export interface components {
             nodes: number;
             runs: components["schemas"]["SimulatedRun"][];
             version: number;
+        };
+        /**
+         * @description A trace that was handed in. ``kind``: what the file was. ``span_s``: until the last job has ended by itself.
+         *     ``queues``: the 100 with the most jobs. ``skipped``: jobs that were left out, by reason. ``nodes``: how many of its
+         *     own it tells; null: none.
+         */
+        SimulationTrace: {
+            /** Format: date-time */
+            added_at: string;
+            added_by: string | null;
+            containers: number;
+            id: number;
+            jobs: number;
+            kind: string;
+            name: string;
+            nodes: number | null;
+            queues: components["schemas"]["TracedQueue"][];
+            skipped: {
+                [key: string]: number;
+            };
+            span_s: number;
+            users: number;
+        };
+        SimulationTracePage: {
+            next: string | null;
+            previous: string | null;
+            results: components["schemas"]["SimulationTrace"][];
         };
         /** @description ``everywhere``: the last one, in which the version is in force for all; it names no sub-cluster. */
         Stage: {
@@ -2860,6 +2936,10 @@ export interface components {
             name: string;
             /** @default 7776000 */
             valid_s?: number;
+        };
+        TracedQueue: {
+            jobs: number;
+            queue: string;
         };
         /** @description The page on which the application shows how it is doing: ``path`` at ``port``, one of the master's own. */
         Tracking: {

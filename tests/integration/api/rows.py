@@ -15,6 +15,7 @@ from controlplane.statestore.models import (
     PolicyVersion,
     Rollout,
     Simulation,
+    SimulationTrace,
     Task,
 )
 from wire.ids import container_id
@@ -114,3 +115,14 @@ def simulation(done: bool = False, **fields: Any) -> Simulation:
         requested_at=now, begins_at=now - dt.timedelta(hours=1), ends_at=now, base=version, document=version.document,
         digest="0" * 64, **fields,
     )  # fmt: skip
+
+
+TRACE_COLUMNS: dict[str, Any] = {
+    "jobs": 1, "containers": 2, "users": 1, "span_s": 60.0, "queues": {"root.default": 1}, "skipped": {},
+}  # fmt: skip
+
+
+def simulation_trace(**fields: Any) -> SimulationTrace:
+    """A trace that was handed in, of whose jobs nothing is read."""
+    columns = {"name": "jobs.swf", "kind": "swf", "history": b"", "added_at": timezone.now()} | TRACE_COLUMNS | fields
+    return SimulationTrace.objects.create(**columns)

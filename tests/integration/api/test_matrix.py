@@ -208,6 +208,9 @@ RULES: dict[tuple[str, str], Rule] = {
     ("POST", "api/v1/policy/rollouts/<int:rollout_id>/abort"): Rule(OPERATORS),
     ("GET", "api/v1/simulations"): Rule(WATCHED),
     ("POST", "api/v1/simulations"): Rule(OPERATORS | {"operator": 201}, {"document": POLICY}),
+    ("GET", "api/v1/simulations/traces"): Rule(WATCHED),
+    ("POST", "api/v1/simulations/traces"): Rule(OPERATORS | {"operator": 422}, DATA, query="?kind=guessed"),
+    ("PUT", "api/v1/simulations/traces/<int:trace_id>/nodes"): Rule(OPERATORS | {"operator": 404}, DATA),
     # Who may is told that nothing so old is kept.
     ("GET", "api/v1/simulations/history"): Rule(OPERATORS | {"operator": 422}, query="?from=2020-01-01&to=2020-01-02"),
     ("GET", "api/v1/simulations/<int:simulation_id>"): Rule(WATCHED),
@@ -303,6 +306,7 @@ class Objects:
     override_id: int = 0
     rollout_id: int = 0
     simulation_id: int = 0
+    trace_id: int = 0
     view_id: int = 0
     schedule_id: int = 0
     username: str = "submitter"

@@ -78,6 +78,7 @@ def test_an_operator_asks_with_hydractl(hydractl: Hydractl, operator: User, west
     out, said = command.communicate(timeout=400)
     assert command.returncode == 0, said
     assert "40 jobs, 160 containers, 1 nodes" in out and "After: proposed. 2 seed(s) each." in out
+    assert "USER" in out and "operator" in out.partition("USER")[2]
     assert "Wait, mean" in out and "root.prod.etl" in out and "PREEMPTIONS" in out and "simulation 1" not in out
     assert ": done" in said and "Traceback" not in said
     answer = json.loads(kept.read_text())
@@ -87,8 +88,25 @@ def test_an_operator_asks_with_hydractl(hydractl: Hydractl, operator: User, west
     assert "done" in listed.communicate(timeout=200)[0] and listed.returncode == 0
     again = hydractl("policy", "simulations", str(answer["id"]))
     assert again.communicate(timeout=200)[0] == out
+    trace(hydractl, file, tmp_path / "nasa.swf")
     refused = hydractl("policy", "simulate", "4000")
     assert "there is no policy version 4000" in refused.communicate(timeout=200)[1] and refused.returncode == 2
+
+
+def trace(hydractl: Hydractl, policy: Path, log: Path) -> None:
+    """The same with a log that is handed in, and is kept; a bad one is refused with its line."""
+    lines = [f"{n} {10 * n} -1 30 2 -1 -1 2 60 -1 1 {n % 3} 1 -1 1 -1 -1 -1" for n in range(30)]
+    log.write_text("\n".join(["; MaxProcs: 4", *lines]) + "\n")
+    words = ("--trace", str(log), "--workload", "swf", "--own-nodes", "--seeds", "1")
+    command = hydractl("policy", "simulate", str(policy), *words)
+    out, said = command.communicate(timeout=400)
+    assert command.returncode == 0 and "30 jobs, 60 containers over 3" in said, said
+    assert "trace nasa.swf: 30 jobs, 60 containers, 4 nodes" in out and "are the trace's own" in out
+    assert "u2" in out.partition("USER")[2]
+    assert "nasa.swf" in hydractl("policy", "traces").communicate(timeout=200)[0]
+    log.write_text(lines[0] + "\nbroken\n")
+    refused = hydractl("policy", "simulate", str(policy), "--trace", str(log), "--workload", "swf")
+    assert "line 2, field 2 (submit time)" in refused.communicate(timeout=200)[1] and refused.returncode == 2
 
 
 def test_ctrl_c_cancels(hydractl: Hydractl, operator: User, west: SubCluster) -> None:

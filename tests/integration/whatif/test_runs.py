@@ -87,6 +87,13 @@ def test_a_question_is_answered(operator: User, west: SubCluster, processes: Non
     assert (before["policy"], after["policy"]) == (f"version {row.base_id}, in force", "proposed")
     assert after["seeds"] == [0, 1] and before["figures"]["jobs"]["value"]["over"] == "seeds"
     assert {q["queue"] for q in after["queues"]} == {"root.default", "root.prod.etl", "root.prod.web"}
+    users = {user["user"]: user["figures"] for user in after["users"]}
+    assert list(users) == ["operator"] and result["comparison"]["total_users"] == 1, "accounts have their own names"
+    assert users["operator"]["jobs"]["value"]["value"] == after["figures"]["jobs"]["value"]["value"]
+    assert users["operator"]["wait_mean_s"]["change"]["over"] == "pairs of seeds"
+    shares = sum(queue["figures"]["share_held"]["value"]["value"] for queue in after["queues"])
+    assert users["operator"]["share_held"]["value"]["value"] == pytest.approx(shares, rel=0.02) and shares > 0
+    assert set(result["figures"]["by_user"]) == set(users["operator"])
     assert [run["seed"] for run in result["runs"]] == [0, 1, 0, 1] and result["runs"][1]["periods"] is None
     state, page = queries.report(row.pk) or ("", None)
     assert state == "done" and page is not None and b"What proposed would have done" in page and b"<script" not in page

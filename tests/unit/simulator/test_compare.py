@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 from simulator import compare as comparing
+from simulator import toldusers
 from simulator.compare import JOB_PAIRS, JOBS, NOTHING, PAIRS, SEEDS, Comparison, Estimate, Incomparable, compare
 from simulator.measures import Run
+from simulator.toldusers import OTHERS
 from tests.unit.simulator.test_figures import made
 
 
@@ -125,6 +127,60 @@ def test_queues_are_matched_by_name():
     changes = [q.figures["wait_mean_s"].change for q in found.policies[1].queues]
     assert changes[1] is not None and changes[1].value == -10
     assert all(c is not None and np.isnan(c.value) for c in (changes[0], changes[2]))
+
+
+def of_users(run: Run, *owners: str) -> Run:
+    """The same with jobs of these users."""
+    run.users = sorted(set(owners))
+    run.jobs["user"] = [run.users.index(name) for name in owners]
+    return run
+
+
+def test_users_are_matched_by_name_and_have_intervals_over_pairs_of_seeds():
+    old = [of_users(ran("old", seed, [10.0 + seed, 20.0]), "ann", "bob") for seed in range(3)]
+    new = [of_users(ran("new", seed, [4.0 + seed, 20.0, 7.0]), "bob", "bob", "new") for seed in range(3)]
+    found = compare([*old, *new])
+    assert sorted(found.users) == ["ann", "bob", "new"] and found.total_users == 3
+    by_name = {user.user: user.figures["wait_mean_s"] for user in found.policies[1].users}
+    ann, bob, late = (by_name[name] for name in ("ann", "bob", "new"))
+    assert bob.change is not None and bob.change.value == pytest.approx(12.5 - 20) and bob.change.over == PAIRS
+    assert bob.value.over == SEEDS and bob.value.low < bob.value.value < bob.value.high
+    assert np.isnan(ann.value.value) and late.value.value == 7 and late.change is not None
+    assert np.isnan(late.change.value)
+
+
+def test_with_one_seed_a_users_interval_is_over_its_own_jobs():
+    waits = np.random.default_rng(3).exponential(10.0, 60)
+    owners = ["ann"] * 40 + ["bob"] * 20
+    old, new = (of_users(ran(name, 1, waits * part), *owners) for name, part in (("old", 1.0), ("new", 0.5)))
+    ann, bob = compare([old, new]).policies[1].users
+    for user, count in ((ann, 40), (bob, 20)):
+        changed = user.figures["wait_mean_s"].change
+        assert changed is not None and (changed.over, changed.count) == (JOB_PAIRS, count) and changed.high < 0
+    assert ann.figures["share_held"].value.over == NOTHING
+
+
+def test_of_many_users_the_busiest_and_the_most_moved_are_told_one_by_one(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(toldusers, "USERS_MOST", 2)
+    owners = ("a", "b", "b", "c", "c", "c", "moved")
+    old, new = (of_users(ran(name, 1, [1.0, 2, 2, 3, 3, 3, last]), *owners) for name, last in (("old", 4), ("new", 90)))
+    for run in (old, new):
+        run.held = np.array([[1.0] * 3, [2] * 3, [3] * 3, [0] * 3])
+    found = compare([old, new])
+    assert found.users == ["c", "moved", OTHERS] and found.total_users == 4
+    assert any(note.startswith("Of 4 users 2 are told one by one") for note in found.notes)
+    c, moved, others = found.policies[1].users
+    assert [user.figures["jobs"].value.value for user in (c, moved, others)] == [3, 1, 3], "nothing is missing"
+    assert others.figures["wait_mean_s"].value.value == pytest.approx(5 / 3)
+    held = [user.figures["share_held"].value.value for user in (c, others)]
+    assert held[0] == pytest.approx(held[1]) and held[0] > 0, "a's and b's together are c's"
+    assert moved.figures["wait_mean_s"].change is not None and moved.figures["wait_mean_s"].change.value == 86
+
+
+def test_a_user_who_is_called_like_the_others_is_one_of_them(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(toldusers, "USERS_MOST", 1)
+    found = compare([of_users(ran("old", 1, [1.0] * 4), OTHERS, OTHERS, OTHERS, "a")])
+    assert found.users == [OTHERS] and found.policies[0].users[0].figures["jobs"].value.value == 4
 
 
 def test_what_cannot_be_compared():

@@ -11,6 +11,7 @@ from simulator.engine import Setup, Simulation
 from simulator.measures import Run
 from simulator.site import Pace
 from simulator.workload import Disordered, Machine, Submission, SubmittedGroup
+from wire.resources import AXES
 from wire.states import JobState
 
 OPEN = {"open_to_all": True}
@@ -62,6 +63,16 @@ def test_one_job_starts_and_ends_when_it_should() -> None:
     assert row["state"] == JobState.SUCCEEDED and row["containers"] == run.lifecycles == 3
     assert run.ended_s == 15.0 and run.latency.sum() == 3 and run.latency[0, 0] == 3
     assert run.used[0, 0, 1] == pytest.approx(3000 * 10 / 15) and run.capacity[0, 1] == pytest.approx(16_000)
+
+
+def test_what_users_held_is_what_queues_held() -> None:
+    """With what is held still when the run is cut off."""
+    simulation = simulated(crowd(5), until_s=60.0)
+    run = simulation.run()
+    lengths = np.clip(run.ended_s - np.arange(len(run.capacity)) * run.period_s, 0, run.period_s)
+    assert run.held.shape == (3, len(AXES)) and sum(map(len, (s.containers for s in simulation.rows.subs.values())))
+    assert run.held.sum(axis=0) == pytest.approx(lengths @ run.used.sum(axis=1), rel=1e-6)
+    assert (run.held[:, 1] > 0).all()
 
 
 def test_what_does_not_fit_waits_for_what_ends() -> None:

@@ -225,6 +225,21 @@ def test_wasted_work_is_a_part_of_what_was_done():
     assert found["wasted_core_hours"] == 1 and found["preemptions"] == 5
 
 
+def test_users_waited_held_and_lost_what_their_jobs_did():
+    jobs = [
+        {"user": user, "started": wait, "finished": 99.0, "preempted": user, "lost_work": 3.6e6 * user}
+        for user, wait in ((0, 10.0), (1, 4.0), (1, 6.0))
+    ]
+    run = made(jobs, users=["ann", "bob", "idle"])
+    run.held = np.zeros((3, len(AXES)))
+    run.held[:2, :2] = [[60_000, 120_000], [0, 600_000]]  # of 120 s of 1,000 MiB and 10,000 thousandths
+    found = figures.by_user(run)
+    assert found["wait_mean_s"].tolist()[:2] == [10, 5] and np.isnan(found["wait_mean_s"][2])
+    assert found["share_held"].tolist() == [0.5, 0.5, 0.0], "each of the resource it held most of"
+    assert found["preemptions"].tolist() == [0, 2, 0] and found["wasted_core_hours"].tolist() == [0, 2, 0]
+    assert found["jobs"].tolist() == [1, 2, 0] and found["jobs_unfinished"].tolist() == [0, 0, 0]
+
+
 @pytest.mark.parametrize("run", [made(), made(queues=0, periods=0), made(periods=0)])
 @pytest.mark.filterwarnings("error")
 def test_an_empty_run_has_every_figure(run: Run):
@@ -232,9 +247,12 @@ def test_an_empty_run_has_every_figure(run: Run):
     found = figures.by_queue(run)
     assert set(found) == set(figures.BY_QUEUE)
     assert all(values.shape == (len(run.queues),) for values in found.values())
+    by_user = figures.by_user(run)
+    assert set(by_user) == set(figures.BY_USER)
+    assert all(values.shape == (len(run.users),) for values in by_user.values())
 
 
 def test_every_figure_says_what_it_is():
-    for figure in (*figures.OVERALL.values(), *figures.BY_QUEUE.values()):
+    for figure in (*figures.OVERALL.values(), *figures.BY_QUEUE.values(), *figures.BY_USER.values()):
         assert figure.title and figure.unit in {"s", "part", "count", "core hours", ""}
         assert figure.better in {"higher", "lower", ""}

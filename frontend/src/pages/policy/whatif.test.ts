@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { ApiError } from "../../api/client";
-import { clear, domain, few, inUseOverTime, mainRows, queueRows } from "./model/answer";
-import { doing, milestone, requestOf, simulateCommand, whatOf, windowWords, type Chosen } from "./model/asking";
+import { clear, domain, few, inUseOverTime, mainRows, partRows } from "./model/answer";
+import { doing, milestone, NO_TRACE, requestOf, simulateCommand, whatOf, windowWords, type Chosen } from "./model/asking";
 import { change, number, value, verdict } from "./model/figures";
 import type { Compared, Estimate, Simulation, SimulationResult } from "./types";
 
@@ -33,7 +33,9 @@ describe("figures", () => {
   });
 });
 
-const queue = (name: string, wait: Compared) => ({ queue: name, figures: { wait_mean_s: wait, share_held: after(0.1, bare(0)), preemptions: after(0, bare(0)) } });
+const figures = (wait: Compared) => ({ wait_mean_s: wait, share_held: after(0.1, bare(0)), preemptions: after(0, bare(0)) });
+const queue = (name: string, wait: Compared) => ({ queue: name, figures: figures(wait) });
+const user = (name: string, wait: Compared) => ({ user: name, figures: figures(wait) });
 const periods = (values: number[]) => ({ period_s: 60, utilization: { memory_mib: values.map((v) => v / 2), vcores_milli: values }, fairness_error: [] });
 const run = (policy: string, values: number[] | null) => ({ policy, periods: values && periods(values) });
 const ABOUT = { title: "Wait, mean", unit: "s", better: "lower" };
@@ -51,8 +53,16 @@ const RESULT = {
 
 describe("an answer", () => {
   it("shows clear changes first, then the largest, then what cannot be said", () => {
-    expect(queueRows(RESULT, "wait_mean_s").map((row) => row.queue)).toEqual(["root.e", "root.b", "root.a", "root.c", "root.d"]);
-    expect(queueRows(RESULT, "wait_mean_s")[0]?.figures.wait_mean_s.before).toBeUndefined();
+    expect(partRows(RESULT, "queue", "wait_mean_s").map((row) => row.name)).toEqual(["root.e", "root.b", "root.a", "root.c", "root.d"]);
+    expect(partRows(RESULT, "queue", "wait_mean_s")[0]?.figures.wait_mean_s.before).toBeUndefined();
+  });
+  it("tells users like queues, and nothing of them where it is from before they were told apart", () => {
+    const [old, later] = RESULT.comparison.policies;
+    const told = { ...RESULT, figures: { ...RESULT.figures, by_user: RESULT.figures.by_queue }, comparison: { ...RESULT.comparison, policies: [
+      { ...old, users: [user("ann", before(10)), user("(others)", before(2))] },
+      { ...later, users: [user("ann", after(9, between(-1, -2, 1))), user("(others)", after(7, between(5, 4, 6)))] }] } } as unknown as SimulationResult;
+    expect(partRows(told, "user", "wait_mean_s").map((row) => [row.name, row.figures.wait_mean_s.before?.value.value])).toEqual([["(others)", 2], ["ann", 10]]);
+    expect(partRows(RESULT, "user", "wait_mean_s")).toEqual([]);
   });
   it("leaves out figures of which nothing is known", () => expect(mainRows(RESULT).map((row) => row.name)).toEqual(["wait_mean_s"]));
   it("says what is clear, and whether anything could be", () => {
@@ -60,7 +70,7 @@ describe("an answer", () => {
     expect(clear({ ...RESULT, comparison: { ...RESULT.comparison, policies: [] } })).toMatchObject({ better: [], told: false });
   });
   it("is drawn on one scale with 0 in it, which a very long interval does not stretch", () => {
-    const rows = queueRows(RESULT, "wait_mean_s").map((row) => row.figures.wait_mean_s);
+    const rows = partRows(RESULT, "queue", "wait_mean_s").map((row) => row.figures.wait_mean_s);
     const [low, high] = domain(rows.filter((row) => row.after.value.value !== 110));
     expect([low < -18 && low > -20, high > 10 && high < 12]).toEqual([true, true]);
     expect(domain([])).toEqual([-1, 1]);
@@ -72,7 +82,7 @@ describe("an answer", () => {
   it("names a few", () => expect([few(["a", "b"]), few(["a", "b", "c"], 1)]).toEqual(["a, b", "a and 2 more"]));
 });
 
-const CHOSEN: Chosen = { window: "hour", from: "", to: "", seeds: "3" };
+const CHOSEN: Chosen = { window: "hour", from: "", to: "", seeds: "3", trace: NO_TRACE };
 
 describe("a question", () => {
   it("is the window or the span, and the document or the version", () => {
@@ -82,9 +92,20 @@ describe("a question", () => {
     expect(simulateCommand({ ...CHOSEN, window: "week", seeds: "5" }, { document: {} })).toBe("hydractl policy simulate policy.yaml --last week --seeds 5");
     expect(simulateCommand(span, { version: 7 })).toMatch(/^hydractl policy simulate 7 --from 2026-\S+Z --to 2026-\S+Z$/);
   });
+  it("may be of a trace, handed in before or now", () => {
+    const kept = { ...CHOSEN, window: "trace", trace: { ...NO_TRACE, kept: 4, ownNodes: true } } as const;
+    expect(requestOf(kept, { version: 7 })).toEqual({ version: 7, trace: 4, nodes: "trace", seeds: 3 });
+    expect(simulateCommand(kept, { version: 7 })).toBe("hydractl policy simulate 7 --trace 4 --own-nodes");
+    const file = { ...NO_TRACE, file: new File(["x"], "nasa.swf"), kind: "swf", options: '{"queue": "root.a", "memory_mib": 7}' };
+    expect(requestOf({ ...CHOSEN, window: "trace", trace: file }, { version: 7 })).toEqual({ version: 7, trace: null, nodes: "fleet", seeds: 3 });
+    expect(simulateCommand({ ...CHOSEN, window: "trace", trace: file }, { version: 7 })).toBe("hydractl policy simulate 7 --trace nasa.swf --workload swf --option queue=root.a --option memory_mib=7");
+    const nodes = { ...file, options: "", ownNodes: true, nodes: new File(["x"], "topology.json") };
+    expect(simulateCommand({ ...CHOSEN, window: "trace", trace: nodes }, { version: 7 })).toMatch(/--workload swf --cluster topology.json$/);
+  });
   it("that is wrong names the fields", () => {
     const fields = (more: Partial<Chosen>) => { const asked = requestOf({ ...CHOSEN, ...more }, { version: 1 }); return asked instanceof ApiError ? asked.errors.map((e) => e.field) : []; };
     expect([fields({ seeds: "" }), fields({ seeds: "11" }), fields({ seeds: "1.5" })]).toEqual([["seeds"], ["seeds"], ["seeds"]]);
+    expect([fields({ window: "trace" }), fields({ window: "trace", trace: { ...NO_TRACE, kept: 1 } }), fields({ window: "trace", trace: { ...NO_TRACE, options: "[]" } })]).toEqual([["trace"], [], ["trace", "options"]]);
     expect(fields({ window: "span", from: "", to: "" })).toEqual(["from", "to"]);
     expect(fields({ window: "span", from: "2026-03-01T08:00", to: "2026-03-01T08:00", seeds: "0" })).toEqual(["to", "seeds"]);
   });
@@ -107,6 +128,8 @@ describe("how far it is", () => {
   it("and what it asks, whatever its kind", () => {
     expect([at({}), at({ version: 13 }), at({ kind: "drain", sub_cluster: "west" })].map(whatOf)).toEqual(["nothing changes", "Version 13", "west drained"]);
     expect(windowWords(at({}))).toBe("1 Mar 2026, 08:00:00 to 09:00:00 (1 h)");
+    expect(windowWords(at({ trace_name: "nasa.swf", own_nodes: true }))).toBe("the trace nasa.swf (1 h) on its own nodes");
+    expect(doing(at({ trace_name: "nasa.swf" }))).toBe("Reads the trace");
     expect(windowWords(at({ to: "2026-03-02T08:00:00" }))).toBe("1 Mar 2026, 08:00:00 to 2 Mar 2026, 08:00:00 (1 d)");
   });
 });

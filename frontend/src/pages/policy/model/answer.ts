@@ -1,12 +1,14 @@
-/** What is shown of a simulation's answer: what is clear, rows by queue with the largest change first, and their picture. */
+/** What is shown of a simulation's answer: what is clear, rows by queue and by user with the largest change first, and their picture. */
 import type { Line } from "../../../charts/series";
-import type { Compared, FigureAbout, SimulatedQueue, SimulationResult } from "../types";
+import type { Compared, FigureAbout, SimulationResult } from "../types";
 import { change, ends, verdict, type Verdict } from "./figures";
 
 export const MAIN = ["wait_mean_s", "wait_p90_s", "slowdown_mean", "latency_p99_s", "utilization_memory", "utilization_vcores", "utilization_gpus",
   "fairness_error", "preemptions", "wasted_part", "jobs_unfinished"] as const;
-export const BY_QUEUE = { wait_mean_s: "Wait", share_held: "Share", preemptions: "Preemptions" } as const;
-export type ByQueue = keyof typeof BY_QUEUE;
+/** What is told of each queue and of each user. */
+export const BY_PART = { wait_mean_s: "Wait", share_held: "Share", preemptions: "Preemptions" } as const;
+export type ByPart = keyof typeof BY_PART;
+export type Kind = "queue" | "user";
 
 export interface Row {
   name: string;
@@ -15,9 +17,10 @@ export interface Row {
   after: Compared;
 }
 
-export interface QueueRow {
-  queue: string;
-  figures: Record<ByQueue, Row>;
+/** A queue or a user. */
+export interface PartRow {
+  name: string;
+  figures: Record<ByPart, Row>;
 }
 
 /** The two sides: what it is compared to, and what was asked. */
@@ -38,19 +41,27 @@ function rowOf(name: string, about: FigureAbout | undefined, before: Compared | 
   return about && after ? [{ name, about, before, after }] : [];
 }
 
-/** Queues: those whose figure clearly changes first, which none is to miss, and each the largest change first. */
-export function queueRows(result: SimulationResult, by: ByQueue): QueueRow[] {
+type Side = NonNullable<ReturnType<typeof sides>>["before"];
+type Part = { name: string; figures: Record<string, Compared> };
+
+function parts(side: Side, kind: Kind): Part[] {
+  return kind === "queue" ? side.queues.map((q) => ({ name: q.queue, figures: q.figures })) : (side.users ?? []).map((u) => ({ name: u.user, figures: u.figures }));
+}
+
+/** Queues or users: those whose figure clearly changes first, which none is to miss, and each the largest change first. */
+export function partRows(result: SimulationResult, kind: Kind, by: ByPart): PartRow[] {
   const both = sides(result);
   if (!both) return [];
-  const old = new Map<string, SimulatedQueue>(both.before.queues.map((q) => [q.queue, q]));
-  const figure = (queue: SimulatedQueue, name: ByQueue) => rowOf(name, result.figures.by_queue[name], old.get(queue.queue)?.figures[name], queue.figures[name])[0];
-  const rows = both.after.queues.flatMap((queue) => {
-    const [wait, share, preempted] = [figure(queue, "wait_mean_s"), figure(queue, "share_held"), figure(queue, "preemptions")];
-    return wait && share && preempted ? [{ queue: queue.queue, figures: { wait_mean_s: wait, share_held: share, preemptions: preempted } }] : [];
+  const about = (kind === "queue" ? result.figures.by_queue : result.figures.by_user) ?? {};
+  const old = new Map(parts(both.before, kind).map((part) => [part.name, part]));
+  const figure = (part: Part, name: ByPart) => rowOf(name, about[name], old.get(part.name)?.figures[name], part.figures[name])[0];
+  const rows = parts(both.after, kind).flatMap((part) => {
+    const [wait, share, preempted] = [figure(part, "wait_mean_s"), figure(part, "share_held"), figure(part, "preemptions")];
+    return wait && share && preempted ? [{ name: part.name, figures: { wait_mean_s: wait, share_held: share, preemptions: preempted } }] : [];
   });
-  const place = (row: QueueRow) => [Number(surely(row.figures[by])), moved(row.figures[by])] as const;
+  const place = (row: PartRow) => [Number(surely(row.figures[by])), moved(row.figures[by])] as const;
   return rows.map((row) => ({ row, place: place(row) }))
-    .sort((a, b) => b.place[0] - a.place[0] || b.place[1] - a.place[1] || a.row.queue.localeCompare(b.row.queue)).map(({ row }) => row);
+    .sort((a, b) => b.place[0] - a.place[0] || b.place[1] - a.place[1] || a.row.name.localeCompare(b.row.name)).map(({ row }) => row);
 }
 
 /** How far a figure moves; below 0 where that cannot be said. */
@@ -75,10 +86,10 @@ export interface Clear {
 /** What an answer says surely: where the 95 % interval of a change leaves out 0. */
 export function clear(result: SimulationResult): Clear {
   const main = mainRows(result);
-  const queues = queueRows(result, "wait_mean_s");
+  const queues = partRows(result, "queue", "wait_mean_s");
   const by = (row: Row) => change(row.after.change, row.about.unit).text;
   const titles = (wanted: Verdict) => main.filter((row) => verdictOf(row) === wanted).map((row) => `${row.about.title} ${by(row)}`);
-  const waits = (wanted: Verdict) => queues.filter((q) => verdictOf(q.figures.wait_mean_s) === wanted).map((q) => `${q.queue} ${by(q.figures.wait_mean_s)}`);
+  const waits = (wanted: Verdict) => queues.filter((q) => verdictOf(q.figures.wait_mean_s) === wanted).map((q) => `${q.name} ${by(q.figures.wait_mean_s)}`);
   const told = [...main, ...queues.map((q) => q.figures.wait_mean_s)].some((row) => row.after.change && ends(row.after.change));
   return { better: titles("better"), worse: titles("worse"), less: waits("better"), longer: waits("worse"), told };
 }

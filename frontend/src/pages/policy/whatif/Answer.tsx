@@ -1,17 +1,17 @@
-/** An answer: what is clear, figures over all queues, queue by queue with a picture of the change, and what is assumed. */
+/** An answer: what is clear, figures over all queues, queue by queue and user by user with a picture of the change, and what is assumed. */
 import { SegmentedControl } from "@mantine/core";
 import { useMemo, useState } from "react";
 import { API } from "../../../api/client";
 import { count, many } from "../../../format/units";
 import { Empty } from "../../../ui/parts";
-import { BY_QUEUE, clear, few, mainRows, queueRows, sides, type ByQueue } from "../model/answer";
+import { BY_PART, clear, few, mainRows, partRows, sides, type ByPart, type Kind } from "../model/answer";
 import { Wide } from "../../../ui/wide";
 import type { Simulation, SimulationResult } from "../types";
 import { ChangeCell, Values } from "./Change";
 import { Drained } from "./Drained";
-import { QueueTable } from "./QueueTable";
+import { PartTable } from "./PartTable";
 
-const FIRST = 20;
+const FIRST: Record<Kind, number> = { queue: 20, user: 10 };
 export const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
 export function Answer({ simulation, result }: { simulation: Simulation; result: SimulationResult }) {
@@ -22,7 +22,8 @@ export function Answer({ simulation, result }: { simulation: Simulation; result:
       {result.drained && <Drained found={result.drained} />}
       <Summary result={result} seeds={both.after.seeds.length} />
       <InAll result={result} />
-      <Queues result={result} />
+      <Parts result={result} kind="queue" />
+      <Parts result={result} kind="user" />
       <Notes notes={result.comparison.notes} />
       <div className="row wrap"><a href={`${API}/simulations/${simulation.id}/report`} target="_blank" rel="noreferrer">Open the whole report</a> <span className="muted small">a page with all figures and pictures, to read, print or send</span></div>
     </>
@@ -62,21 +63,21 @@ function InAll({ result }: { result: SimulationResult }) {
   );
 }
 
-function Queues({ result }: { result: SimulationResult }) {
-  const [by, setBy] = useState<ByQueue>("wait_mean_s");
+function Parts({ result, kind }: { result: SimulationResult; kind: Kind }) {
+  const [by, setBy] = useState<ByPart>("wait_mean_s");
   const [all, setAll] = useState(false);
-  const rows = useMemo(() => queueRows(result, by), [result, by]);
-  const shown = all ? rows : rows.slice(0, FIRST);
-  const unlisted = result.comparison.total_queues - rows.length;
+  const rows = useMemo(() => partRows(result, kind, by), [result, kind, by]);
+  const shown = all ? rows : rows.slice(0, FIRST[kind]);
+  const unlisted = kind === "queue" ? result.comparison.total_queues - rows.length : 0; // other users are summed in a row
   if (!rows.length) return null;
   return (
-    <section aria-label="By queue">
+    <section aria-label={`By ${kind}`}>
       <div className="row wrap whatif-by">
-        <h3 className="policy-sub grow">By queue: clear changes first, each the largest first</h3>
-        <SegmentedControl size="xs" aria-label="Change that is drawn and sorted by" value={by} onChange={(v) => setBy(v as ByQueue)} data={Object.entries(BY_QUEUE).map(([key, label]) => ({ value: key, label }))} />
+        <h3 className="policy-sub grow">By {kind}: clear changes first, each the largest first</h3>
+        <SegmentedControl size="xs" aria-label={`Change by ${kind} that is drawn and sorted by`} value={by} onChange={(v) => setBy(v as ByPart)} data={Object.entries(BY_PART).map(([key, label]) => ({ value: key, label }))} />
       </div>
-      <QueueTable rows={shown} by={by} />
-      {rows.length > shown.length && <button type="button" className="linkish whatif-all" onClick={() => setAll(true)}>Show all {count(rows.length)} queues</button>}
+      <PartTable rows={shown} kind={kind} by={by} />
+      {rows.length > shown.length && <button type="button" className="linkish whatif-all" onClick={() => setAll(true)}>Show all {count(rows.length)} {kind}s</button>}
       {shown.length === rows.length && unlisted > 0 && <p className="muted small whatif-all">{count(unlisted)} more queues change less; the report has all.</p>}
     </section>
   );

@@ -17,7 +17,7 @@ export function SimulateCard({ what, shown, show }: { what: What; shown: number 
   return (
     <Card title={"version" in what ? `What would version ${what.version} have done?` : "What would it have done?"} aside={shown !== null && <Link className="small" href={`/policy/simulations/${shown}`}>Simulation {shown}</Link>}>
       <div {...kept} className="whatif-outcome">
-        <p className="muted small">What happened in a window of the recorded history is simulated twice, under the policy in force and under {"version" in what ? `version ${what.version}` : "this document"}, and compared. Nothing in the cluster changes.</p>
+        <p className="muted small">What happened in a window of the recorded history, or what a trace tells, is simulated twice, under the policy in force and under {"version" in what ? `version ${what.version}` : "this document"}, and compared. Nothing in the cluster changes.</p>
         {operator && (shown === null || read.error || (simulation && over(simulation))) && <Ask what={what} again={simulation !== undefined} onAsked={show} />}
         {simulation && <p className="small">Over {windowWords(simulation)}, with {simulation.seeds === 1 ? "1 seed" : `${simulation.seeds} seeds`}, against version {simulation.base}:</p>}
         {shown !== null && <Outcome simulation={simulation} error={read.error} retry={() => void read.refetch()} />}

@@ -31,7 +31,7 @@ export function SimulationTable({ rows, chosen }: { rows: Simulation[]; chosen?:
               <td className="nowrap"><Link href={`/policy/simulations/${s.id}`}>Simulation {s.id}</Link></td>
               <td className="whatif-state"><SimulationState state={s.state} />{!over(s) && <Bar simulation={s} />}{s.message && <div className="muted small wrap-any">{s.message}</div>}</td>
               <td className="wrap-any whatif-what">{whatOf(s)}{s.version !== null && <div className="muted small">{s.change}</div>}</td><td className="num">{s.base}</td>
-              <td className="nowrap">{duration(windowMs(s))}<div className="muted small">to {moment(s.to)}</div></td>
+              <td className="nowrap">{duration(windowMs(s))}<div className="muted small whatif-over">{s.trace_name ? `of ${s.trace_name}` : `to ${moment(s.to)}`}</div></td>
               <td>{s.requested_by ?? "an account that is gone"}</td><td className="nowrap" title={moment(s.requested_at)}>{ago(s.requested_at, now)}</td>
             </tr>
           ))}

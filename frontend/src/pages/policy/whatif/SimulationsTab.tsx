@@ -59,7 +59,7 @@ function One({ id }: { id: number }) {
 function Facts({ simulation: s }: { simulation: SimulationDetail }) {
   return (
     <dl className="facts whatif-facts">
-      <div><dt>Window</dt><dd>{windowWords(s)}</dd></div>
+      <div><dt>{s.trace_name ? "Over" : "Window"}</dt><dd>{windowWords(s)}</dd></div>
       <div><dt>Asked by</dt><dd>{s.requested_by ?? "an account that is gone"}</dd></div>
       <div><dt>Asked</dt><dd>{moment(s.requested_at)}</dd></div>
       {s.started_at && s.ended_at && <div><dt>Took</dt><dd>{duration(Date.parse(s.ended_at) - Date.parse(s.started_at))}</dd></div>}

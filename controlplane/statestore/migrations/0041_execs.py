@@ -7,7 +7,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("statestore", "0039_schedules"),
+        ("statestore", "0040_secrets"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

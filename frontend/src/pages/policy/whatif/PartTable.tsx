@@ -1,29 +1,29 @@
-/** Queues beside a picture of their change: a mark on its interval, all on one scale, and the numbers to read. */
+/** Queues or users beside a picture of their change: a mark on its interval, all on one scale, and the numbers to read. */
 import { Fragment } from "react";
-import { BY_QUEUE, domain, verdictOf, type ByQueue, type QueueRow, type Row } from "../model/answer";
+import { BY_PART, domain, verdictOf, type ByPart, type Kind, type PartRow, type Row } from "../model/answer";
 import { change, ends, type Verdict } from "../model/figures";
 import { Wide } from "../../../ui/wide";
 import { BeforeAfter } from "./Change";
 
 const HEIGHT = 26;
-const FIGURES = Object.keys(BY_QUEUE) as ByQueue[];
+const FIGURES = Object.keys(BY_PART) as ByPart[];
 const SHAPES: [Verdict, string][] = [["better", "better"], ["worse", "worse"], ["unclear", "unclear: its interval has 0 in it"], ["", "no interval: too little to tell"]];
 
-export function QueueTable({ rows, by }: { rows: QueueRow[]; by: ByQueue }) {
+export function PartTable({ rows, kind, by }: { rows: PartRow[]; kind: Kind; by: ByPart }) {
   const scale = domain(rows.map((row) => row.figures[by]));
   const unit = rows[0]?.figures[by].about.unit ?? "";
   const words = by === "share_held" ? SHAPES.map(([v, text]) => [v === "better" ? "higher" : v === "worse" ? "lower" : v, v === "better" ? "higher" : v === "worse" ? "lower" : text] as const) : SHAPES;
   return (
     <>
       <Wide>
-        <table className="grid whatif-queues" aria-label="Change by queue">
+        <table className="grid whatif-queues" aria-label={`Change by ${kind}`}>
           <thead>
-            <tr><th>Queue</th><th className="whatif-picture"><span className="sr">Picture of the change of {BY_QUEUE[by].toLowerCase()}</span><Axis scale={scale} unit={unit} /></th>{FIGURES.map((name) => <th key={name}>{rows[0]?.figures[name].about.title}</th>)}</tr>
+            <tr><th>{kind === "queue" ? "Queue" : "User"}</th><th className="whatif-picture"><span className="sr">Picture of the change of {BY_PART[by].toLowerCase()}</span><Axis scale={scale} unit={unit} /></th>{FIGURES.map((name) => <th key={name}>{rows[0]?.figures[name].about.title}</th>)}</tr>
           </thead>
           <tbody>
             {rows.map((row) => (
-              <tr key={row.queue}>
-                <td className="wrap-any whatif-queue"><Broken name={row.queue} /></td>
+              <tr key={row.name}>
+                <td className="wrap-any whatif-queue"><Broken name={row.name} /></td>
                 <td className="whatif-picture"><Dot row={row.figures[by]} scale={scale} /></td>
                 {FIGURES.map((name) => <BeforeAfter key={name} row={row.figures[name]} />)}
               </tr>
@@ -32,7 +32,7 @@ export function QueueTable({ rows, by }: { rows: QueueRow[]; by: ByQueue }) {
         </table>
       </Wide>
       <p className="legend whatif-legend" aria-hidden="true">
-        <span>Drawn: the change of {BY_QUEUE[by].toLowerCase()} with its 95 % interval;</span>
+        <span>Drawn: the change of {BY_PART[by].toLowerCase()} with its 95 % interval;</span>
         {words.map(([found, text]) => <span key={found}><svg width="16" height="14" className="whatif-dots"><Shape verdict={found} x={8} y={7} /></svg>{text}</span>)}
       </p>
     </>

@@ -1,0 +1,79 @@
+"""Traces for simulations: handing them in, and a list of what there is; for operators."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from client import traces
+from client.api import Client
+from client.commands.common import connected
+from client.commands.policy import policy
+from client.errors import client_error
+from client.screen import Column, Format, OutputOption, say, show
+from contract.simulations import SimulationTrace
+
+
+@dataclass(frozen=True, slots=True)
+class AskedTrace:
+    """trace: a file, or the number of what was handed in before. cluster: a file of nodes."""
+
+    trace: str
+    kind: str
+    options: dict[str, Any]
+    cluster: Path | None
+    own_nodes: bool
+
+    @property
+    def number(self) -> int | None:
+        return int(self.trace) if self.trace.isascii() and self.trace.isdigit() else None
+
+    @property
+    def nodes(self) -> str:
+        return "trace" if self.own_nodes or self.cluster else "fleet"
+
+
+def asked_trace(
+    trace: str | None, workload: str | None, given: list[str], cluster: Path | None, own_nodes: bool
+) -> AskedTrace | None:
+    """None where no trace is asked for. Raises ``HydraError`` where other options say something of one."""
+    if trace is None:
+        said = {"workload": workload, "option": given, "cluster": cluster, "own-nodes": own_nodes}
+        for name in (name for name, value in said.items() if value):
+            raise client_error("says something of a trace", field_name=name, remedy="Leave it out, or give --trace.")
+        return None
+    found = AskedTrace(trace, workload or traces.HISTORY, traces.options(given), cluster, own_nodes)
+    if found.number is not None and (workload or (given and not cluster)):
+        name = "workload" if workload else "option"
+        raise client_error("is of a file that is handed in", field_name=name, remedy="Leave it out, or name the file.")
+    return found
+
+
+def hand_in(client: Client, asked: AskedTrace) -> int:
+    """The trace's number; what is said of it goes to stderr."""
+    number = asked.number
+    if number is None:
+        found = client.add_simulation_trace(asked.trace, asked.kind, asked.options)
+        said = [f"{found.jobs:,} jobs, {found.containers:,} containers over {found.span_s:,.0f} s"]
+        said += [f"{count:,} left out: {why}" for why, count in found.skipped.items()]
+        say(f"trace {found.id}: {'; '.join(said)}")
+        number = found.id
+    if asked.cluster is not None:
+        found = client.put_simulation_trace_nodes(number, asked.cluster, asked.options)
+        say(f"trace {number}: {found.nodes:,} nodes of its own")
+    return number
+
+
+@policy.command("traces")
+def listed(ctx: typer.Context, output: OutputOption = Format.table) -> None:
+    """Traces that were handed in and are kept: --trace NUMBER of simulate takes one again."""
+    columns: list[Column[SimulationTrace]] = [
+        ("NUMBER", lambda t: t.id), ("NAME", lambda t: t.name), ("KIND", lambda t: t.kind), ("JOBS", lambda t: t.jobs),
+        ("CONTAINERS", lambda t: t.containers), ("SECONDS", lambda t: round(t.span_s)), ("NODES", lambda t: t.nodes),
+        ("BY", lambda t: t.added_by), ("ADDED", lambda t: t.added_at),
+    ]  # fmt: skip
+    with connected(ctx) as client:
+        show(client.simulation_traces(), columns, output, nothing="None yet.")
