@@ -140,7 +140,8 @@ def test_nobody_else_writes_what_runs_with_an_owners_secrets(world: World) -> No
     assert wrong(world["admin"]("PUT", f"jobs/{service.pk}/spec", update)) == ["spec.groups.0.secrets.0.name"]
     assert world["submitter"]("PUT", f"jobs/{service.pk}/spec", update).status_code == 202
     without = {"revision": 1, "spec": update["spec"] | {"groups": [{"name": "map", "command": ["true"]}]}}
-    assert world["admin"]("PUT", f"jobs/{service.pk}/spec", without).status_code == 202  # those tasks get none
+    other, _ = running(world, spec | {"kind": "service"}, "submitter")
+    assert world["admin"]("PUT", f"jobs/{other.pk}/spec", without).status_code == 202  # those tasks get none
 
     Job.objects.filter(pk=service.pk).update(state=JobState.KILLED)
     assert world["admin"].post(f"jobs/{service.pk}/retry").status_code == 403
