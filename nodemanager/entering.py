@@ -36,6 +36,7 @@ class Entered:
         self.connection = connection
         self.task: Task | None = None
         self.pid = 0
+        self.report: int | None = None  # where a command that cannot be started says why; closed by one that begins
         self.kill_at = INF
 
     def say(self, **message: Any) -> None:
@@ -133,13 +134,13 @@ class Entrance:
             stdin, stdout, stderr = ends
             entered.task = self._task(int(order["container"]))
             context = _context(entered.task, order)
-            entered.pid, report = enter(context, (stdin, stdout, stderr), self.cgroups.joins(context.id))
+            entered.pid, entered.report = enter(context, (stdin, stdout, stderr), self.cgroups.joins(context.id))
         except (OSError, ValueError, KeyError, TypeError) as error:
             entered.say(error=str(error) or type(error).__name__)
             self._left(entered)
             return
         self.by_pid[entered.pid] = entered
-        self.selector.register(report, selectors.EVENT_READ, lambda _: self._reported(entered, report))
+        self.selector.register(entered.report, selectors.EVENT_READ, lambda _: self._reported(entered))
 
     def _task(self, cid: int) -> Task:
         """The container's, if its command runs; else ValueError."""
@@ -148,10 +149,13 @@ class Entrance:
             raise ValueError(IDLE)
         return task
 
-    def _reported(self, entered: Entered, report: int) -> None:
-        self.selector.unregister(report)
-        text = os.read(report, 4096).decode(errors="replace")
-        os.close(report)
+    def _reported(self, entered: Entered) -> None:
+        if entered.report is None:
+            return  # said when it ended, before its turn here
+        self.selector.unregister(entered.report)
+        text = os.read(entered.report, 4096).decode(errors="replace")
+        os.close(entered.report)
+        entered.report = None
         if text:
             entered.say(error=f"the command could not be started: {text}")
         else:
@@ -163,6 +167,7 @@ class Entrance:
         return None if entered is None else lambda status: self._ended(entered, status)
 
     def _ended(self, entered: Entered, status: int) -> None:
+        self._reported(entered)  # how it began is said before how it ended
         entered.pid, entered.kill_at = 0, INF
         code = os.waitstatus_to_exitcode(status)
         if code < 0 and entered.task is not None and _over(entered.task):

@@ -101,9 +101,15 @@ class Loop:
         return connection, read
 
     def turn(self) -> None:
+        self.hear()
+        self.entrance.check(time.monotonic())
+        self.reap()
+
+    def hear(self) -> None:
         for key, mask in self.selector.select(0.01):
             key.data(mask)
-        self.entrance.check(time.monotonic())
+
+    def reap(self) -> None:
         for pid in list(self.entrance.by_pid):
             if os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT):
                 tell = self.entrance.ended(pid)
@@ -138,6 +144,11 @@ def test_a_command_runs_as_the_containers_own_and_its_end_is_told(loop: Loop) ->
     assert os.read(read, 4096).decode().splitlines() == ["b c", loop.task.context.work]
     absent, _ = loop.ask("no-such-command")
     assert loop.said(absent)["error"].startswith("the command could not be started: No such file or directory")
+    hasty, _ = loop.ask("no-such-command")
+    wait_until(lambda: loop.hear() or loop.entrance.by_pid, 10, "it is forked")
+    os.waitid(os.P_PID, *loop.entrance.by_pid, os.WEXITED | os.WNOWAIT)
+    loop.reap()
+    assert "No such file or directory" in loop.said(hasty)["error"], "its end was seen before what it had said"
     elsewhere, _ = loop.ask("true", container=6)
     assert "has not started yet, or has ended" in loop.said(elsewhere)["error"]
 
