@@ -1,5 +1,5 @@
 /** Which trace: one that was handed in before, or a file; and on whose nodes. */
-import { Checkbox, NativeSelect, TextInput } from "@mantine/core";
+import { NativeSelect, TextInput } from "@mantine/core";
 import { count, duration } from "../../../format/units";
 import { KINDS, type ChosenTrace } from "../model/asking";
 import type { SimulationTrace } from "../types";
@@ -23,7 +23,7 @@ export function TraceFields({ chosen, set, wrong }: { chosen: ChosenTrace; set: 
           <TextInput label="Options of its reader" placeholder={'{"queue": "root.default"}'} title="A JSON object; most kinds take queue, which says where the jobs go" error={wrong("options")} value={chosen.options} onChange={(e) => set({ options: e.currentTarget.value })} />
         </>
       )}
-      <Checkbox className="whatif-own" label="On the trace's own nodes" checked={chosen.ownNodes} onChange={(e) => set({ ownNodes: e.currentTarget.checked })} />
+      <label className="row whatif-own"><input type="checkbox" checked={chosen.ownNodes} onChange={(e) => set({ ownNodes: e.currentTarget.checked })} />On the trace's own nodes</label>
       {chosen.ownNodes && KINDS[kind]?.nodesFile && <FileField label="Nodes" hint={kept?.nodes ? `In place of its ${count(kept.nodes)} nodes` : "The trace's file of nodes"} wrong={wrong("nodes")} set={(nodes) => set({ nodes })} />}
     </>
   );
