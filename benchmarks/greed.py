@@ -131,7 +131,8 @@ async def run(options: argparse.Namespace) -> None:
         getattr(greed, name) for name, at_once in WISHES.items() for _ in range(at_once) if name in options.wishes
     ]
     try:
-        await asyncio.wait_for(asyncio.gather(*(greed.forever(wish) for wish in wishes)), options.seconds)
+        async with asyncio.timeout(options.seconds):
+            await asyncio.gather(*(greed.forever(wish) for wish in wishes))
     except TimeoutError:
         print(json.dumps(greed.answers))
 

@@ -29,6 +29,7 @@ WITHOUT = {
     "simulations_history": "a file, written by a process of its own",
     "simulations_report": "a page that was made before",
     "usage_hours_csv": "a file of up to 100,000 lines",
+    "usage_tags_csv": "the same",
 }
 PAGING = ("cursor", "page_size")
 # Parameters that choose what is computed, not what is found in the store.
@@ -70,6 +71,7 @@ def asked() -> dict[str, dict[str, list[str]]]:
         "series_instant": {"at": [long_ago]},
         "simulations_list": {"version": ["1"]},
         "usage_hours": {"begin": [long_ago], "end": [], "queue": queues, "owner": ["user-200"]},
+        "usage_tags": {"begin": [long_ago], "end": [], "queue": queues, "owner": ["user-200"]},
     }  # fmt: skip
 
 
@@ -77,8 +79,8 @@ def asked() -> dict[str, dict[str, list[str]]]:
 MIDDLE: dict[str, tuple[int, ...] | None] = {
     "accounts_list": (100,), "audit_list": (50_000,), "jobs_endpoints": None, "nodes_containers": None,
     "nodes_list": (2_500,), "policy_overrides": (1_000,), "policy_proposals": (1_000,), "policy_rollouts": (1_000,),
-    "policy_versions": (1_000,), "queues_list": (2_500,), "schedules_list": (20_000,),
-    "schedules_runs": (10_000,), "simulations_list": (250,),
+    "policy_versions": (1_000,), "queues_list": (2_500,), "receivers_notifications": (5_000,),
+    "schedules_list": (20_000,), "schedules_runs": (10_000,), "simulations_list": (250,),
 }  # fmt: skip
 BY_HAND = {"jobs_list", "jobs_tasks", "jobs_containers", "jobs_outputs", "jobs_events"}  # see ``historyjobs``
 

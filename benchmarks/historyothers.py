@@ -45,10 +45,11 @@ SELECT v.id, v.id, 'completed', false, '[{"sub_clusters": ["west"], "soak_s": 60
 """
 _SIMULATIONS = """
 INSERT INTO statestore_simulation (kind, requested_by_id, requested_at, state, message, progress, simulated_s,
-    begins_at, ends_at, base_id, version_id, document, digest, change, seeds, sample, result, page, ended_at, attempts)
+    begins_at, ends_at, base_id, version_id, document, digest, change, seeds, sample, result, page, ended_at, attempts,
+    trace_name)
 SELECT 'policy', u.id, now() - i * interval '1 h', 'done', '', 1, 3600, now() - interval '2 h', now() - interval '1 h',
        v.id, v.id, v.document, md5(i::text), 'root.team0001: weight 1 to 2', 1, 1,
-       jsonb_build_object('queues', (SELECT jsonb_agg(q) FROM generate_series(1, 5000) q)), 'page', now(), 1
+       jsonb_build_object('queues', (SELECT jsonb_agg(q) FROM generate_series(1, 5000) q)), 'page', now(), 1, ''
   FROM generate_series(1, %(simulations)s) i, statestore_policyversion v, accounts_user u
  WHERE v.active AND u.username = 'operator'
 """
@@ -93,6 +94,25 @@ SELECT date_trunc('hour', now()) - h * interval '1 h', s.id, 'root.team' || lpad
   FROM generate_series(1, 24 * %(days_of_use)s) h, statestore_subcluster s, generate_series(0, 2) q,
        (SELECT id FROM accounts_user WHERE role = 'tenant' ORDER BY username = 'tenant' DESC LIMIT 10) u
 """
+_USE_BY_TAG = """
+INSERT INTO statestore_usagetag (owner_id, day, tag, queue, sub_cluster_id, containers, failed, cpu_ms, memory_mib_s,
+    vcores_milli_s, gpu_s)
+SELECT u.id, current_date - d, 'tag-' || t, 'root.team' || lpad((u.id %% 20)::text, 4, '0') || '.prod', s.id, 40, 1,
+       100000, 1000000, 500000, 0
+  FROM generate_series(1, %(days_of_use)s) d, generate_series(1, 50) t, statestore_subcluster s,
+       (SELECT id FROM accounts_user WHERE role = 'tenant' ORDER BY username = 'tenant' DESC LIMIT 10) u
+"""
+_RECEIVERS = """
+INSERT INTO statestore_receiver (owner_id, name, kind, address, sealed, every_job, created_at, changed_at, free_at,
+    claim, failures, error)
+SELECT u.id, 'west', 'mail', '', '', '[]', now(), now(), now(), 0, 0, ''
+  FROM accounts_user u WHERE u.username IN ('tenant', 'operator')
+"""
+_TOLD = """
+INSERT INTO statestore_notification (receiver_id, job_id, event, at, state, attempts, error, tried_at)
+SELECT r.id, NULL, 'test', now() - i * interval '1 min', 'sent', 1, '', now() - i * interval '1 min'
+  FROM generate_series(1, 2 * %(times)s * 100) i, statestore_receiver r
+"""
 _SCOPES = """
 INSERT INTO statestore_seriesscope (name)
 SELECT 'cluster' UNION ALL SELECT 'sub-cluster:' || name FROM statestore_subcluster
@@ -110,7 +130,7 @@ SELECT w.step, s.id, to_timestamp(floor(extract(epoch FROM now()) / w.step) * w.
 """
 _STEPS = (
     _AUDIT, _OVERRIDES, _PROPOSALS, _ROLLOUTS, _SIMULATIONS, _TOKENS, _JOIN_TOKENS, _WINDOWS, _SCHEDULES, _TIMES, _USE,
-    _SCOPES,
+    _USE_BY_TAG, _RECEIVERS, _TOLD, _SCOPES,
 )  # fmt: skip
 
 

@@ -47,16 +47,16 @@ def measure(sub_clusters: int, queues: int, ticks: int, decisions: int) -> dict[
     import datetime as dt
 
     from django.db import connection
-    from django.utils import timezone
 
+    from controlplane import clock
     from controlplane.statestore.queries.series import reading
     from controlplane.statestore.series import duty
     from controlplane.statestore.series.metrics import METRICS
 
     paths = [f"root.d{i % 50}.q{i}" for i in range(queues - 51)]
     subs = _sub_clusters(sub_clusters)
-    duty.run(timezone.now() - dt.timedelta(hours=1))
-    start = timezone.now() - dt.timedelta(seconds=10 * ticks)
+    duty.run(clock.now() - dt.timedelta(hours=1))
+    start = clock.now() - dt.timedelta(seconds=10 * ticks)
     took, cpu, stored, counter = [], [], [], 0
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_backend_pid()")
@@ -75,7 +75,7 @@ def measure(sub_clusters: int, queues: int, ticks: int, decisions: int) -> dict[
         cursor.execute("SELECT sum(pg_total_relation_size(relid)) FROM pg_partition_tree('statestore_series')")
         size = int(cursor.fetchone()[0])
     began = time.perf_counter()
-    found = reading.read(["cluster", "queue:root.d1"], list(METRICS.values()), start, timezone.now(), 300)
+    found = reading.read(["cluster", "queue:root.d1"], list(METRICS.values()), start, clock.now(), 300)
     return {
         "tick_p50_ms": round(percentile(took, 0.5)), "tick_p99_ms": round(percentile(took, 0.99)),
         "own_cpu_ms": round(sum(cpu) / ticks), "postgres_cpu_ms": round(sum(stored) / ticks),

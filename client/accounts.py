@@ -42,6 +42,10 @@ class AccountCalls:
         """Never one's own, nor the last operator's."""
         return self._account_step(username, "role", role=role)
 
+    def set_email(self, username: str, email: str) -> Account:
+        """Where the account gets mail of its jobs; "" for nowhere."""
+        return self._account_step(username, "email", email=email)
+
     def close_account(self, username: str) -> Account:
         """Its sessions and tokens end at once; its jobs go on."""
         return self._account_step(username, "close")

@@ -19,7 +19,7 @@ from urllib.parse import parse_qs, quote, urlsplit
 
 import httpx
 
-from client import answers, jobfile
+from client import answers, config, jobfile
 from client.accounts import AccountCalls
 from client.comparison import ComparisonCalls
 from client.errors import HydraError, client_error, locating
@@ -28,6 +28,7 @@ from client.jobcalls import JobCalls
 from client.logcalls import PATIENCE_S, LogCalls
 from client.policycalls import PolicyCalls
 from client.queuecalls import QueueCalls
+from client.receivercalls import ReceiverCalls
 from client.rollouts import RolloutCalls
 from client.schedulecalls import ScheduleCalls
 from client.series import SeriesCalls
@@ -72,6 +73,7 @@ class Client(
     SubClusterCalls,
     ComparisonCalls,
     AccountCalls,
+    ReceiverCalls,
     QueueCalls,
     SeriesCalls,
     SimulationCalls,
@@ -80,6 +82,12 @@ class Client(
 
     def __init__(self, url: str, token: str | None = None, *, timeout_s: float = 30.0, retry_s: float = 30.0) -> None:
         self._transport = Transport(url, token, timeout_s=timeout_s, retry_s=retry_s)
+
+    @classmethod
+    def logged_in(cls) -> Client:
+        """By the login that ``hydractl`` uses, or what its environment says."""
+        where = config.resolve(config.load(config.config_path()), None, None, None)
+        return cls(where.url, where.token)
 
     @property
     def url(self) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from client.api import Client
-from client.errors import client_error
+from client.errors import HydraError, client_error
 from client.execs import Piece, Running
 
 BLOCK = 64 << 10
@@ -82,7 +82,7 @@ class _Written(io.RawIOBase):
 def fetch(client: Client, source: Place, to: Path, told: OnFile) -> int:
     """Bring a file or a folder here: into ``to`` where that is a folder, else under that name.
 
-    Links and what is neither a file nor a folder stay there; returns how many did.
+    Links, files with holes and what is neither a file nor a folder stay there; returns how many did.
     """
     if not source.name:
         raise client_error("names no file", field_name="source", remedy="Give a path that ends with a name.")
@@ -100,11 +100,17 @@ def fetch(client: Client, source: Place, to: Path, told: OnFile) -> int:
                     else:
                         left += 1
         except tarfile.TarError as error:
-            if not read.rest():
-                raise client_error(f"tar in the container wrote no archive: {error}", field_name="source") from error
-        read.rest()
-    _check(running, read.words)
+            _check(running, read.rest())
+            raise client_error(f"tar in the container wrote no archive: {error}", field_name="source") from error
+        except (OSError, ValueError) as error:  # a name that is none here is a ValueError
+            raise _unwritten(place, error) from error
+        _check(running, read.rest())
     return left
+
+
+def _unwritten(place: Path, error: Exception) -> HydraError:
+    name, why = getattr(error, "filename", None), getattr(error, "strerror", None)
+    return client_error(f"{name or place}: {why or error}", field_name="destination")
 
 
 def _below(name: str) -> tuple[str, ...]:
@@ -120,7 +126,8 @@ def _extract(archive: tarfile.TarFile, member: tarfile.TarInfo, path: Path) -> b
     if member.isdir():
         path.mkdir(parents=True, exist_ok=True)
         return True
-    content = archive.extractfile(member) if member.isreg() else None
+    whole = member.isreg() and not member.issparse()  # of holes a few bytes stand for a full disk
+    content = archive.extractfile(member) if whole else None
     if content is None:
         return False
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -136,16 +143,18 @@ def bring(client: Client, source: Path, to: Place, told: OnFile) -> None:
         raise client_error(f"there is no {source}", field_name="source")
     inside = to.path.endswith("/") or not to.name
     folder, name = (to.path, source.resolve().name) if inside else (to.folder, to.name)
-    words = bytearray()
+    words, unread = bytearray(), list[OSError]()
     with client.open_exec(to.container, ["tar", "-xf", "-", "-C", folder]) as running:
-        writer = threading.Thread(target=_write, args=(running, source, name, told), daemon=True)
+        writer = threading.Thread(target=_write, args=(running, source, name, told, unread), daemon=True)
         writer.start()
         for piece in running.pieces():
             _keep(words, piece)
+    for error in unread:
+        raise client_error(f"{error.filename or source}: {error.strerror or error}", field_name="source")
     _check(running, words)
 
 
-def _write(running: Running, source: Path, name: str, told: OnFile) -> None:
+def _write(running: Running, source: Path, name: str, told: OnFile, unread: list[OSError]) -> None:
     def anonymous(member: tarfile.TarInfo) -> tarfile.TarInfo:
         member.uid = member.gid = 0  # it becomes the task's user's
         member.uname = member.gname = ""
@@ -155,16 +164,18 @@ def _write(running: Running, source: Path, name: str, told: OnFile) -> None:
     try:
         with tarfile.open(fileobj=_Written(running), mode="w|") as archive:
             archive.add(source, name, filter=anonymous)
-        running.end_input()
     except BrokenPipeError:
-        pass  # tar there says why
+        return  # tar there says why
+    except OSError as error:  # of a file here
+        unread.append(error)
+    running.end_input()
 
 
 def _keep(words: bytearray, piece: Piece) -> None:
     words += piece.data[: max(0, WORDS_MAX - len(words))]
 
 
-def _check(running: Running, words: bytearray) -> None:
+def _check(running: Running, words: bytes | bytearray) -> None:
     status = running.end.status if running.end else 0
     if status:
         said = words.decode(errors="replace").strip() or f"it ended with status {status}"

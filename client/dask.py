@@ -29,7 +29,6 @@ try:
 except ImportError as missing:
     raise ImportError("HydraCluster needs Dask; install it with: pip install 'hydra[dask]'") from missing
 
-from client import config
 from client.api import Client
 from client.errors import HydraError
 from contract.jobs import Endpoint
@@ -82,7 +81,7 @@ class HydraCluster(Cluster):
     ) -> None:
         super().__init__(asynchronous=asynchronous, loop=loop, name=name)
         self._own_client = hydra is None
-        self.hydra = hydra or _logged_in()
+        self.hydra = hydra or Client.logged_in()
         self.security = _certificate() if tls else Security()
         self.timeout_s = timeout_s
         self.wanted = workers
@@ -159,7 +158,8 @@ class HydraCluster(Cluster):
             return
         if self.scheduler_comm is not None:
             with suppress(OSError, TimeoutError):
-                await asyncio.wait_for(self.scheduler_comm.hydra_finish(), 5)
+                async with asyncio.timeout(5):
+                    await self.scheduler_comm.hydra_finish()
         await super()._close()
         if self.job_id:
             await asyncio.to_thread(self._end_job)
@@ -212,11 +212,6 @@ class HydraCluster(Cluster):
 
 def _authority(at: Endpoint) -> str:
     return f"[{at.host}]:{at.port}" if ":" in at.host else f"{at.host}:{at.port}"
-
-
-def _logged_in() -> Client:
-    where = config.resolve(config.load(config.config_path()), None, None, None)
-    return Client(where.url, where.token)
 
 
 def _specification(name: str, queue: str | None, timeout_s: float) -> dict[str, Any]:

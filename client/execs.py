@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from types import TracebackType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
 import httpx
 
 from client import answers
 from client.errors import HydraError, Unreachable
+from client.forwarding import Forward, Told, listen
 from client.transport import Transport, is_loopback
 from contract.execs import ExecBegun
 from contract.problems import Problem
@@ -153,9 +154,26 @@ class ExecCalls:
         tty: on a terminal of this size and type.
         """
         order = {"command": list(command), "tty": tty, "rows": rows, "columns": columns, "term": term}
-        path = f"/api/v1/containers/{quote(container, safe='')}/exec"
+        return self._begun(container, "exec", order)
+
+    def _begun(self, container: str, what: str, order: dict[str, Any]) -> Running:
+        path = f"/api/v1/containers/{quote(container, safe='')}/{what}"
         begun = answers.read(ExecBegun, self._transport.request("POST", path, json=order, patience_s=0).json())
         return Running(*_connected(self._transport, begun.socket), begun)
+
+    def port_forward(self, container: str, ports: Mapping[int, int], refused: Told = lambda port, why: None) -> Forward:
+        """Bring connections to ports of this machine to those of a live container of a job that you may change.
+
+        ports: by the container's, this machine's, of 127.0.0.1 alone; 0 for any that is free. refused: told of each
+        connection that was refused there, and why. ``HydraError`` when a port here is in use.
+        """
+        listening = listen(ports)
+        try:
+            return Forward(self._begun(container, "forward", {"ports": list(ports)}), listening, refused)
+        except BaseException:
+            for server in listening.values():
+                server.close()
+            raise
 
     def exec(self, container: str, command: Sequence[str], stdin: bytes = b"") -> ExecDone:
         """Run a command in a live container to its end, with all of ``stdin``; what it writes is kept in memory."""
@@ -188,6 +206,7 @@ def _connected(transport: Transport, path: str) -> tuple[ClientConnection, Calla
         compression=None,
         open_timeout=OPEN_S,
         max_size=execs.FRAME_MAX,
+        max_queue=None,  # what waits is bounded by the window; who reads slowly still answers the server's pings
     )
     try:
         with ExitStack() as stack:

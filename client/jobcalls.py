@@ -42,8 +42,8 @@ class JobCalls:
         """Have a service run what ``spec``, a packed job file (``jobfile.pack``), says; its files are uploaded before.
 
         revision: the one you know, as ``job`` says; where another one is in force by now it is refused. rules:
-        ``max_unavailable``, ``min_ready_s``, ``deadline_s``, ``max_failures``. ``rollout`` of the job says how far it
-        is.
+        ``max_unavailable``, ``max_surge``, ``min_ready_s``, ``deadline_s``, ``max_failures``. ``rollout`` of the
+        job says how far it is.
         """
         body = {"spec": spec, "revision": revision} | _said(rules)
         answer = self._transport.request("PUT", f"{_JOBS}/{job_id}/spec", json=body)

@@ -11,7 +11,7 @@ from urllib.parse import quote
 from client import answers
 from client.transport import Transport
 from contract.base import Amounts, Answer
-from contract.queues import QueueDetail, UsedHour
+from contract.queues import QueueDetail, UsedHour, UsedTag
 from wire.resources import AXES
 
 _QUEUES = "/api/v1/queues"
@@ -92,6 +92,15 @@ class QueueCalls:
     def usage_csv(self, days: int = 7, owner: str | None = None) -> str:
         """The same, hour by hour, as a CSV file's text."""
         return self._transport.request("GET", "/api/v1/usage/hours.csv", params=_span(days) | {"owner": owner}).text
+
+    def usage_tags(self, days: int = 7, owner: str | None = None) -> list[UsedTag]:
+        """What an account used by the tags of its jobs and queue, what used most first; of whole days."""
+        rows = self._transport.request("GET", "/api/v1/usage/tags", params=_span(days) | {"owner": owner})
+        return [answers.read(UsedTag, row) for row in rows.json()["results"]]
+
+    def usage_tags_csv(self, days: int = 7, owner: str | None = None) -> str:
+        """The same, day by day, as a CSV file's text."""
+        return self._transport.request("GET", "/api/v1/usage/tags.csv", params=_span(days) | {"owner": owner}).text
 
 
 def _span(days: int) -> dict[str, Any]:

@@ -6,8 +6,8 @@ from typing import Annotated
 from pydantic import Field
 
 from contract import words
-from contract.base import Answer, Page, Request, one_of
-from contract.fields import SOME, Whole
+from contract.base import ALL_SAID, Answer, Page, Request, one_of
+from contract.fields import NO_NUL, SOME, Whole
 
 
 class QueueGrant(Answer):
@@ -16,10 +16,15 @@ class QueueGrant(Answer):
 
 
 class Me(Answer):
+    """``email``: where mail of your jobs goes, as an operator set it; "" for nowhere."""
+
+    model_config = ALL_SAID
+
     id: int
     username: str
     role: words.Role
     queues: list[QueueGrant]
+    email: str = ""
 
 
 class LoginRequest(Request):
@@ -44,7 +49,11 @@ TOKEN_VALID_S = 90 * 86400
 
 
 class Account(Answer):
-    """``queues``: what it was granted itself; the policy may name it as well. ``tokens``: that are valid now."""
+    """``queues``: what it was granted itself; the policy may name it as well. ``tokens``: that are valid now.
+    ``email``: where it gets mail of its jobs, if it wants any; "" for nowhere.
+    """
+
+    model_config = ALL_SAID
 
     id: int
     username: str
@@ -55,6 +64,7 @@ class Account(Answer):
     tokens: int
     token_used_at: dt.datetime | None
     queues: list[QueueGrant]
+    email: str = ""
 
 
 class AccountPage(Page):
@@ -69,6 +79,12 @@ class AccountRequest(Request):
 
 class RoleRequest(Request):
     role: words.Role
+
+
+class EmailRequest(Request):
+    """``email``: as its owner reads it; "" for none."""
+
+    email: str = Field(max_length=254, pattern=NO_NUL)
 
 
 class PasswordReset(Request):

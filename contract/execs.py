@@ -1,4 +1,4 @@
-"""Commands that people run in live containers."""
+"""Commands that people run in live containers, and connections to their ports."""
 
 from typing import Annotated, Self
 
@@ -10,6 +10,7 @@ from contract.fields import NO_NUL, Whole
 from wire.execs import COMMAND_MAX, SIZE_MAX
 
 WORDS_MAX = 256
+PORTS_MAX = 16
 _Word = Annotated[str, Field(max_length=COMMAND_MAX, pattern=NO_NUL)]
 
 
@@ -29,6 +30,12 @@ class ExecRequest(Request):
         if sum(len(word.encode(errors="replace")) for word in self.command) > COMMAND_MAX:
             raise ValueError(f"command: is longer than {COMMAND_MAX} bytes; send a script through stdin instead")
         return self
+
+
+class ForwardRequest(Request):
+    """``ports``: of the container, that streams of the exec are to be brought to."""
+
+    ports: Annotated[list[Annotated[int, Field(ge=1, le=65_535)]], AtMost(PORTS_MAX, 1)]
 
 
 class ExecBegun(Answer):

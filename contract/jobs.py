@@ -1,9 +1,9 @@
 """Jobs: what is answered about them, their tasks, containers, files and endpoints, and what is done with them."""
 
 import datetime as dt
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from contract import words
 from contract.atmost import AtMost
@@ -77,8 +77,11 @@ class JobSubmitted(Job):
 class RolloutState(Answer):
     """A service on its way to another revision of what its tasks run. updated: of its ``tasks`` that may change, those
     that do not run ``previous`` any more. failures: ends of its attempts through their own fault, of which
-    ``max_failures`` are borne. back: it takes back what has failed, or was not wanted.
+    ``max_failures`` are borne. back: it takes back what has failed, or was not wanted. standing_in: tasks beside those,
+    which serve meanwhile.
     """
+
+    model_config = ALL_SAID
 
     revision: int
     previous: int
@@ -87,6 +90,7 @@ class RolloutState(Answer):
     failures: int
     max_failures: int
     back: bool
+    standing_in: int = 0
     began_at: dt.datetime
     due_at: dt.datetime | None  # when it is taken back if it is not done
 
@@ -317,17 +321,26 @@ class RestartRequest(Request):
 class RolloutRequest(Request):
     """``revision``: the one that is known to whoever asks; another one has been rolled out if it is not in force.
 
-    max_unavailable: tasks of a group that are down at a time. min_ready_s: so
-    long a task without a health check has to run until it counts. deadline_s:
+    max_unavailable: tasks of a group that are down at a time. max_surge: so many
+    tasks of the new revision start beside a group's own, where there is room,
+    and of these as many more may be down as serve; when all is done they stop.
+    One of both is 1 or more. min_ready_s: so long a task without a health check has to run until it counts. deadline_s:
     by when all tasks serve, or it is taken back; 0: whenever. max_failures: so
     many of its attempts may fail; with one more it is taken back.
     """
 
     revision: Annotated[Whole, Field(ge=1, lt=2**31)]
-    max_unavailable: Annotated[Whole, Field(ge=1, le=1_000_000)] = 1
+    max_unavailable: Annotated[Whole, Field(ge=0, le=1_000_000)] = 1
+    max_surge: Annotated[Whole, Field(ge=0, le=10_000)] = 0
     min_ready_s: Annotated[float, Field(ge=0, le=3600)] = 10.0
     deadline_s: Annotated[float, Field(ge=0, le=604_800)] = 600.0
     max_failures: Annotated[Whole, Field(ge=0, le=1_000_000)] = 1
+
+    @model_validator(mode="after")
+    def _gets_on(self) -> Self:
+        if not self.max_unavailable and not self.max_surge:
+            raise ValueError("max_unavailable: none may be down, and nothing stands in; set max_surge to 1 or more")
+        return self
 
 
 class UpdateRequest(RolloutRequest):

@@ -40,6 +40,7 @@ from contract.fields import (
     Whole,
 )
 from contract.findings import explain
+from contract.notifications import NotifySpec
 from contract.parameters import Declarations, Given, fill
 from contract.problems import FieldError
 from contract.salvage import Unreadable, sound
@@ -208,6 +209,7 @@ class JobSpec(Request):
     queue: QueuePath = "root.default"
     priority: Annotated[Whole, Field(ge=-500, le=499)] | None = None
     tags: Annotated[list[Tag], AtMost(32)] = []
+    notify: Annotated[list[NotifySpec], AtMost(8)] = []
     files: Annotated[list[FileSpec], AtMost(1000)] = []
     groups: Annotated[list[GroupSpec], AtMost(256)] = []
     master: MasterSpec | None = None

@@ -180,6 +180,29 @@ class UsedHour(Answer):
     gpu_s: int
 
 
+class UsedTag(Answer):
+    """``tag``: of jobs, a job counting for each that it has; "" for those past the first of a day that are told apart.
+
+    failed: of the containers, those that ended otherwise than well. cpu_ms: what they took of processors.
+    """
+
+    tag: str
+    queue: str
+    containers: int
+    failed: int
+    cpu_ms: int
+    memory_mib_s: int
+    vcores_milli_s: int
+    gpu_s: int
+
+
+class UsedTags(Answer):
+    begin: dt.datetime
+    end: dt.datetime
+    results: list[UsedTag]
+    complete: bool
+
+
 class UsedHours(Answer):
     begin: dt.datetime
     end: dt.datetime

@@ -39,6 +39,7 @@ _RESOURCES, _LOCALITY = _defaults(Resources), _defaults(Locality)
 _RUNS, _CONTAINER = _defaults(Runs), _defaults(ContainerSpec)
 _FILE, _OUTPUT, _HEALTH_CHECK = _defaults(FileSpec), _defaults(OutputSpec), _defaults(HealthCheckSpec)
 _SECRET = _defaults(SecretSpec)
+_NOBODY: dict[str, list[str]] = {}  # one for all jobs that name none
 
 
 @dataclass(slots=True)
@@ -91,17 +92,23 @@ class StoredContainer(NamedTuple):
 
 @dataclass(slots=True)
 class StoredJob:
-    """queue: the one it was submitted to, None where an older release did not say."""
+    """queue: the one it was submitted to, None where an older release did not say. notify: who of its owner's receivers
+    is told of it, by event. tags: each once.
+    """
 
     queue: str | None
     groups: list[StoredGroup]
     declared: StoredContainer | None
+    notify: dict[str, list[str]]
+    tags: tuple[str, ...]
 
 
 def job(raw: Json) -> StoredJob:
     """The specification of a job."""
     files = _files(raw.get("files") or [])
-    return StoredJob(raw.get("queue"), [group(each, files) for each in raw["groups"]], _declared(raw.get("master")))
+    groups = [group(each, files) for each in raw["groups"]]
+    tags = tuple(dict.fromkeys(raw.get("tags") or ()))
+    return StoredJob(raw.get("queue"), groups, _declared(raw.get("master")), _notify(raw.get("notify") or []), tags)
 
 
 def group(raw: Json, of_job: list[File] | None = None) -> StoredGroup:
@@ -161,6 +168,16 @@ def _declared(raw: Json | None) -> StoredContainer | None:
         return None
     container = _CONTAINER | raw["container"]
     return StoredContainer(raw["parallelism"], _amounts(container["resources"]), container["partition"])
+
+
+def _notify(raw: list[Json]) -> dict[str, list[str]]:
+    if not raw:
+        return _NOBODY
+    found: dict[str, list[str]] = {}
+    for each in raw:
+        for event in each["events"]:
+            found.setdefault(event, []).append(each["receiver"])
+    return found
 
 
 def _amounts(raw: Json) -> tuple[int, ...]:

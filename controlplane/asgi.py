@@ -1,6 +1,7 @@
 """ASGI entry: pages of jobs to the tracking proxy, HTTP to Django, WebSockets to the dashboard's consumers.
 
-Sockets of commands in containers bring a token or a node's credential, and so need neither cookie nor origin."""
+Sockets of commands in containers bring a token or a node's credential; of those that come from a page of ours,
+``Execs`` itself checks origin and session."""
 
 import os
 

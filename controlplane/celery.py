@@ -48,7 +48,7 @@ app.conf.update(
     enable_utc=True,
     imports=["controlplane.duties", "controlplane.rm.tasks", "controlplane.gpg.tasks", "controlplane.whatif.tasks"],
     beat_schedule={
-        "posts, rollouts, overrides, simulations, empty nodes, schedules": _duty(
+        "posts, rollouts, overrides, simulations, empty nodes, schedules, notifications": _duty(
             "control.look", LOOK_EVERY_S, 2 * LOOK_EVERY_S
         ),
         "bury lost sub-clusters": _duty("rm.bury", REAP_EVERY_S, 2 * REAP_EVERY_S),

@@ -8,11 +8,12 @@ from kombu.exceptions import KombuError
 from redis.exceptions import RedisError
 
 from controlplane.celery import app
+from controlplane.notifications import delivery
 from controlplane.policy import overrides, rollouts
 from controlplane.policy.staging import Action
 from controlplane.router.schedules import running
-from controlplane.statestore import partitions, posts, retention
-from controlplane.statestore.actions import duty, simulationruns, subclusters
+from controlplane.statestore import due, partitions, posts, retention
+from controlplane.statestore.actions import duty, notifications, simulationruns, subclusters
 from controlplane.statestore.series import duty as series
 from controlplane.whatif import tasks as whatif
 
@@ -24,9 +25,25 @@ OFFER_EXPIRES_S = 2.0
 
 @app.task(name="control.look")
 def look() -> None:
-    """What is looked at every second. One message for all: most looks find nothing, and cost less than a message."""
-    for each in (offer, take_in, roll_out, override, whatif.offer, retire, recur):
-        _attempt(each)
+    """What is looked at every second. One message for all, and one question: most looks find nothing to do."""
+    _attempt(offer)
+    _attempt(_what_is_due)
+
+
+def _what_is_due() -> None:
+    found = due.kinds()
+    by_kind: dict[str, Callable[[], None]] = {
+        "sub_clusters": take_in,
+        "rollouts": roll_out,
+        "overrides": override,
+        "simulations": whatif.offer,
+        "nodes": retire,
+        "schedules": recur,
+        "notifications": notify,
+    }
+    for kind, each in by_kind.items():
+        if kind in found or (kind == "simulations" and whatif.has_runners()):
+            _attempt(each)
 
 
 def _attempt(each: Callable[[], None]) -> None:
@@ -87,6 +104,19 @@ def recur() -> None:
     """Jobs of schedules start when they are due."""
     if looked := running.step():
         log.info("schedules carried out", times=looked)
+
+
+def notify() -> None:
+    """Receivers that are to be told something hear of it, beside all else: some answer late."""
+    if notifications.due():
+        deliver.apply_async(queue="control", expires=OFFER_EXPIRES_S)
+
+
+@app.task(name="control.deliver")
+def deliver() -> None:
+    """Tell what is due."""
+    if told := delivery.run():
+        log.info("notifications sent", tries=told)
 
 
 @app.task(name="control.series")

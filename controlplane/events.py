@@ -75,7 +75,8 @@ class _Sender:
         if layer is None:
             return
         try:
-            await asyncio.wait_for(layer.group_send(GROUP, {"type": "hint", "topics": topics}), 2)
+            async with asyncio.timeout(2):
+                await layer.group_send(GROUP, {"type": "hint", "topics": topics})
         except Exception as error:  # a hint that cannot be sent is a hint lost, whatever the reason
             log.debug("hint not sent", problem=str(error))
 

@@ -1,4 +1,7 @@
-"""Each process says every few seconds that it lives: a hash in Redis that expires. A hint, nothing more."""
+"""Each process says every few seconds that it lives: a hash in Redis that expires. A hint, nothing more.
+
+When it said so is told by Redis' own clock, which is one for all hosts; for how long it has run, by its monotonic one.
+"""
 
 import os
 import socket
@@ -10,6 +13,7 @@ import redis
 from django.conf import settings
 
 from controlplane import shutdown
+from controlplane.statestore import bus
 from wire import keys
 
 EVERY_S = 5.0
@@ -19,18 +23,18 @@ FORGOTTEN_S = 3600
 
 def start(kind: str, name: str, **more: str) -> None:
     """Report, ``more`` included, from a thread of its own until the process ends. Without Redis it goes on trying."""
-    facts = {"pid": os.getpid(), "host": socket.gethostname(), "started_at": time.time()} | more
+    facts = {"pid": os.getpid(), "host": socket.gethostname()} | more
     threading.Thread(target=_report, args=(kind, name, facts), name="liveness", daemon=True).start()
 
 
 def _report(kind: str, name: str, facts: dict[str, int | float | str]) -> None:
     client = redis.Redis.from_url(settings.REDIS_URL, socket_timeout=1, socket_connect_timeout=1)
-    key, member = keys.component(kind, name), f"{kind}:{name}"
+    key, member, began = keys.component(kind, name), f"{kind}:{name}", time.monotonic()
     while not shutdown.requested.is_set():
-        now = time.time()
         try:
+            now = bus.clock(client)
             pipe = client.pipeline(transaction=False)
-            pipe.hset(key, mapping=facts | {"at": now})
+            pipe.hset(key, mapping=facts | {"up_s": round(time.monotonic() - began, 1)})
             pipe.expire(key, EXPIRES_S)
             pipe.zadd(keys.components(), {member: now})
             pipe.zremrangebyscore(keys.components(), 0, now - FORGOTTEN_S)

@@ -83,6 +83,30 @@ REDIS_URL = env("REDIS_URL", "redis://localhost:6379/0")  # nodes, hints
 BROKER_URL = env("HYDRA_BROKER_URL", REDIS_URL)  # Celery and Channels; apart, so that nodes cannot starve it
 NODE_REDIS_URL = env("HYDRA_NODE_REDIS_URL", REDIS_URL)  # the address of REDIS_URL as nodes reach it
 
+
+def mail(url: str) -> dict[str, Any]:
+    """``smtp://user:password@host:port`` as Django wants it; ``smtps``: TLS at once, ``smtp+starttls``: later."""
+    parts = urlsplit(url)
+    usual = {"smtp": 25, "smtp+starttls": 587, "smtps": 465}
+    if parts.scheme not in usual or not parts.hostname:
+        raise ImproperlyConfigured("HYDRA_MAIL_URL must be smtp://HOST, smtp+starttls://HOST or smtps://HOST")
+    return {
+        "EMAIL_HOST": parts.hostname,
+        "EMAIL_PORT": parts.port or usual[parts.scheme],
+        "EMAIL_HOST_USER": unquote(parts.username or ""),
+        "EMAIL_HOST_PASSWORD": unquote(parts.password or ""),
+        "EMAIL_USE_SSL": parts.scheme == "smtps",
+        "EMAIL_USE_TLS": parts.scheme == "smtp+starttls",
+    }
+
+
+# Mail to accounts of what becomes of their jobs: none unless there is a server for it.
+MAIL_ON = bool(env("HYDRA_MAIL_URL"))
+if MAIL_ON:
+    globals().update(mail(env("HYDRA_MAIL_URL")))
+DEFAULT_FROM_EMAIL = env("HYDRA_MAIL_FROM", "hydra@localhost")
+EMAIL_TIMEOUT = 5  # seconds of each step
+
 INSTALLED_APPS = [
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -153,6 +177,7 @@ SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 CSRF_FAILURE_VIEW = "controlplane.router.problems.csrf_failure"
+SESSION_ENGINE = "controlplane.accounts.sessions"
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 
@@ -232,6 +257,10 @@ HYDRA = {
     "max_live_tasks_per_user": number("HYDRA_MAX_LIVE_TASKS_PER_USER", 10_000_000),
     "max_schedules_per_user": number("HYDRA_MAX_SCHEDULES_PER_USER", 200),
     "max_secrets_per_user": number("HYDRA_MAX_SECRETS_PER_USER", 100),
+    "max_receivers_per_user": number("HYDRA_MAX_RECEIVERS_PER_USER", 10),
+    "notification_days": number("HYDRA_NOTIFICATION_DAYS", 7),  # what became of each is kept so long
+    # Names (with *), addresses and networks that webhooks may lead to although they are not public.
+    "webhook_hosts": [name.strip() for name in env("HYDRA_WEBHOOK_HOSTS", "").split(",") if name.strip()],
     "job_max_kib": number("HYDRA_JOB_MAX_KIB", 2048),  # what a job says, with its files' names: Redis holds it
     "live_jobs_max_mib_per_user": number("HYDRA_LIVE_JOBS_MAX_MIB_PER_USER", 64),  # all live jobs of an account
     "master_launches_max_mib": number("HYDRA_MASTER_LAUNCHES_MAX_MIB", 64),  # of live containers, per application

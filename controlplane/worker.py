@@ -34,7 +34,7 @@ log = structlog.get_logger(__name__)
 SWITCH_S = 0.001
 PULSE_EVERY_S = 4.0
 DEAF_S = 14.0  # of an answering broker
-DUTY_THREADS = 3  # offers, housekeeping, pulse
+DUTY_THREADS = 4  # offers, housekeeping, notifications, pulse
 EVERY = "*"  # what a worker says it serves that serves all sub-clusters
 RESIGN_S = 1.0  # what leaders get to give up their leases
 END_S = 3.0  # the same where the process was told to stop
@@ -125,8 +125,8 @@ def look_around(served: Served) -> None:
 
 
 def _worker(process: bus.Process) -> balance.Worker:
-    serves, started_at = process.facts["serves"], float(process.facts["started_at"])
-    return balance.Worker(process.name, None if serves == EVERY else frozenset(serves.split(",")), started_at)
+    serves = process.facts["serves"]
+    return balance.Worker(process.name, None if serves == EVERY else frozenset(serves.split(",")), process.up_s)
 
 
 def even_out(name: str) -> None:
@@ -139,7 +139,7 @@ def even_out(name: str) -> None:
         return
     workers = [_worker(each) for each in bus.processes() or [] if each.kind == "worker" and "serves" in each.facts]
     trusted = [worker for worker in workers if not terms.avoids(worker)]
-    if (found := balance.handover(name, led, trusted, time.time())) is not None:
+    if (found := balance.handover(name, led, trusted)) is not None:
         terms.resign(*found)
 
 

@@ -2,13 +2,15 @@ import react from "@vitejs/plugin-react";
 import { defineConfig } from "vitest/config";
 // @ts-expect-error plain JavaScript, run by the build only
 import { precompress } from "./build/precompress.mjs";
+// @ts-expect-error likewise
+import { strictXterm } from "./build/strict-xterm.mjs";
 
 const backend = process.env.HYDRA_DEV_BACKEND ?? "http://127.0.0.1:8470";
 
 // Names carry a 12-digit hex hash: the web process marks exactly those as never changing.
 export default defineConfig(({ command }) => ({
   base: command === "build" ? "/static/" : "/",
-  plugins: [react(), precompress("dist")],
+  plugins: [react(), strictXterm(`${import.meta.dirname}/src/ui/nonce.ts`), precompress("dist")],
   build: {
     outDir: "dist",
     emptyOutDir: true,

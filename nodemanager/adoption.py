@@ -41,10 +41,10 @@ def _adopt(task: Task, spec: dict[str, Any], folder: str) -> None:
     task.exit = jsonfiles.read_json(os.path.join(folder, "exit.json"))
     if task.exit is not None:
         return
-    task.started_at = time.monotonic() - max(0.0, time.time() - float(spec["unix"]))
     task.tree.adopted = True
-    process = procfs.read(pid)
-    if spec["boot"] != procfs.boot_id() or (process is not None and process.start_ticks != start_ticks):
+    process, same_boot = procfs.read(pid), spec["boot"] == procfs.boot_id()
+    task.started_at = time.monotonic() - (procfs.age_s(start_ticks) if same_boot else 0.0)
+    if not same_boot or (process is not None and process.start_ticks != start_ticks):
         pid = 0  # the number is another's by now, and so is the session of that number
     task.tree.pid = pid
     if process is None or not pid or process.state in "ZX":

@@ -81,7 +81,7 @@ class ContainerManager:
         confidential = self.transfers.confidential.pop(cid, None)
         container, sub_cluster = self.core.containers[cid], self.membership.session.sub_cluster
         context = launch_context(container, self.config, self.isolation, folder, sub_cluster, confidential)
-        self.runtime.start(context)
+        self.runtime.start(context, confidential.sought if confidential else ())
         self.logs.follow(format_container(cid), folder)
 
     def stop(self, instruction: ev.Stop) -> None:

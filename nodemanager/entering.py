@@ -127,12 +127,16 @@ class Entrance:
         entered.leave()
 
     def _order(self, entered: Entered, data: bytes, ends: list[int]) -> None:
-        """Start what the packet says, or say why not."""
+        """Start what the packet says, or say why not. Who asks for nothing but the container's processes is told."""
         self.waiting.discard(entered)
         try:
             order = json.loads(data)
-            stdin, stdout, stderr = ends
             entered.task = self._task(int(order["container"]))
+            if order.get("members"):
+                entered.say(pids=sorted(entered.task.tree.members()))
+                self._left(entered)
+                return
+            stdin, stdout, stderr = ends
             context = _context(entered.task, order)
             entered.pid, entered.report = enter(context, (stdin, stdout, stderr), self.cgroups.joins(context.id))
         except (OSError, ValueError, KeyError, TypeError) as error:

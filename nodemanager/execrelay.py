@@ -1,8 +1,10 @@
 """A process for each command that somebody runs in a container: between a WebSocket to web and the command's ends.
 
 It connects out to web, makes the pipes or the terminal, and has the supervisor start the command with them, so that
-neither the agent nor the supervisor sees what is said. It is told by one line on stdin where web is and who this node
-is; when that pipe ends the agent has gone, and so does the relay, and with its connection the command.
+neither the agent nor the supervisor sees what is said. For who wants ports of the container instead, it makes the
+connections itself, and asks the supervisor which processes may be at their other end. It is told by one line on stdin
+where web is and who this node is; when that pipe ends the agent has gone, and so does the relay, and with its
+connection the command.
 """
 
 import fcntl
@@ -17,15 +19,18 @@ import termios
 import threading
 import time
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from websockets.exceptions import ConnectionClosed, WebSocketException
 from websockets.sync.client import ClientConnection, connect
 
 from nodemanager import launch
+from nodemanager.listening import Reachable
 from wire import execs
 from wire.execs import End, Kind, Start, Window
 from wire.ids import parse_container
+from wire.streams import Refused, Streams
 
 CONNECT_S = 10.0
 DRAIN_S = 2.0  # output that comes this long after the command's end, from what it has left running, is given up
@@ -80,17 +85,18 @@ class Sender:
         self._condition = threading.Condition()
         self._over = False
 
-    def say(self, frame: bytes) -> None:
-        """Send it once the far end has room; nothing more once the end has been said."""
+    def say(self, frame: bytes) -> bool:
+        """Send it once the far end has room; False, and nothing more, once the end has been said."""
         with self._condition:
             self._condition.wait_for(lambda: self._over or execs.cost_of(frame) <= self._window.room)
             if self._over:
-                return
+                return False
             self._window.send(execs.cost_of(frame))
             try:
                 self._connection.send(frame)
             except (ConnectionClosed, OSError):
                 self._over = True
+            return not self._over
 
     def credit(self, cost: int) -> None:
         """The far end has taken so much; whoever waits for room goes on."""
@@ -125,12 +131,18 @@ class Relay:
         if kind is not Kind.START:
             raise execs.ExecError(f"web began with a frame of kind {kind.name}")
         start = execs.start_of(payload)
+        try:
+            if start.ports:
+                self._forward(start)
+            else:
+                self._command(start)
+        except OSError as error:
+            self.sender.end(execs.failed(f"the node's supervisor cannot be asked ({error.strerror}); try again"))
+
+    def _command(self, start: Start) -> None:
         ends = make_ends(start)
         try:
             supervisor = self._ordered(start, ends)
-        except OSError as error:
-            self.sender.end(execs.failed(f"the node's supervisor cannot be asked ({error.strerror}); try again"))
-            return
         finally:
             for end in set(ends.given):
                 os.close(end)
@@ -143,6 +155,27 @@ class Relay:
         threading.Thread(target=self._write, args=(ends,), daemon=True).start()
         threading.Thread(target=self._supervised, args=(supervisor, readers), daemon=True).start()
         self._listen(ends)
+
+    def _forward(self, start: Start) -> None:
+        """Streams to ports of the container, as long as web is there. Raises OSError before the first of them."""
+        container = parse_container(start.container)
+        members = partial(members_of, container, self.entrance)
+        try:
+            members()
+        except Refused as error:
+            self.sender.end(execs.failed(str(error)))
+            return
+        reachable = Reachable(start.ports, members)
+        streams = Streams(lambda data: self.sender.say(execs.frame(Kind.STDOUT, data)), reachable.connect)
+        self.sender.say(execs.frame(Kind.BEGUN))
+        while True:
+            data = self._received()
+            kind, payload = execs.parse(data)
+            if kind is Kind.CREDIT:
+                self.sender.credit(execs.credit_of(payload))
+            elif kind is Kind.STDIN:
+                streams.hear(payload)
+                self.sender.say(execs.credit(execs.cost_of(data)))
 
     def _received(self) -> bytes:
         data = self.connection.recv()
@@ -220,6 +253,17 @@ class Relay:
         self.connection.close()
 
 
+def members_of(container: int, entrance: str) -> set[int]:
+    """The processes of a container, as the supervisor knows them. Raises OSError, and ``Refused`` when it has ended."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as supervisor:
+        supervisor.connect(entrance)
+        supervisor.send(json.dumps({"container": container, "members": True}).encode())
+        said = json.loads(supervisor.recv(execs.FRAME_MAX) or b"{}")
+    if "pids" not in said:
+        raise Refused(said.get("error", "the node's supervisor has stopped"))
+    return set(said["pids"])
+
+
 def _write_all(end: int, data: memoryview) -> None:
     while data:
         data = data[os.write(end, data) :]
@@ -235,7 +279,7 @@ def _packet(supervisor: socket.socket) -> bytes:
 
 def _stop_with_agent(relay: Relay) -> None:
     """The agent holds the other end of stdin for as long as it lives."""
-    while sys.stdin.buffer.read(1):
+    while os.read(sys.stdin.fileno(), 1):  # unbuffered: a thread that holds the buffer's lock would abort our end
         pass
     relay.stop(AGENT_GONE)
     os._exit(0)

@@ -7,12 +7,12 @@ import ssl
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
-from email.utils import parsedate_to_datetime
+from contextlib import contextmanager, suppress
 from typing import Any, BinaryIO
 from urllib.parse import urlsplit
 
 from nodemanager.clock import Clock
+from wire.nodeapi import TIME_HEADER
 
 TIMEOUT_S = 15.0
 BLOCK = 1 << 16
@@ -93,12 +93,9 @@ class Http:
             raise
 
     def _read_clock(self, answer: http.client.HTTPResponse) -> None:
-        date = answer.getheader("Date")
-        if date:
-            try:
-                self.clock.synchronize(parsedate_to_datetime(date).timestamp(), time.monotonic())
-            except (TypeError, ValueError):
-                pass
+        """``Date`` would be the clock of whatever host answers, a proxy's perhaps."""
+        with suppress(ValueError):
+            self.clock.synchronize(float(answer.getheader(TIME_HEADER, "")), time.monotonic())
 
     def request(self, method: str, path: str, value: Any = None) -> Any:
         """Send and receive JSON. Raises ``HttpError`` for no answer and for any status of 300 and above."""

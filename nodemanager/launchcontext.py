@@ -31,10 +31,14 @@ class Location:
 
 @dataclass(frozen=True, slots=True)
 class Confidential:
-    """What the task alone may have. token: an application master's, for the API. env: its secrets by variable."""
+    """What the task alone may have. token: an application master's, for the API. env: its secrets by variable.
+
+    sought: lines of all of these, and of those that it has as files, that are not kept of what it prints.
+    """
 
     token: str = field(default="", repr=False)
     env: dict[str, str] = field(default_factory=dict, repr=False)
+    sought: list[str] = field(default_factory=list, repr=False)
 
 
 def environment(

@@ -115,7 +115,7 @@ class Localizer:
             raise LocalizeError(f"the application master's token: {error}") from None
 
     def secrets(self, container: str, template: Template, work: str, uid: int) -> dict[str, str]:
-        """Values for the task's environment by variable; those that it wants as files are placed below ``work``.
+        """The values by name; those that the task wants as files are placed below ``work``.
 
         Raises ``SecretError``, ``LocalizeError`` or ``Unreachable``.
         """
@@ -129,14 +129,14 @@ class Localizer:
         wrong |= {each.name: "was not given" for each in template.secrets if each.name not in values | wrong}
         if wrong:
             raise SecretError("; ".join(f"the secret {name} {why}" for name, why in wrong.items()))
-        env = {each.env: str(values[each.name]) for each in template.secrets if each.env}
-        if (size := sum(len(value.encode()) for value in env.values())) > ENV_BYTES:
+        given = {each.name: str(values[each.name]) for each in template.secrets}
+        if (size := sum(len(given[each.name].encode()) for each in template.secrets if each.env)) > ENV_BYTES:
             most = f"come to {size:,} bytes, and may come to {ENV_BYTES:,}: take some as files"
             raise SecretError(f"the secrets in its environment {most}")
         for each in template.secrets:
             if each.path:
-                self._write(str(values[each.name]), each.path, work, uid)
-        return env
+                self._write(given[each.name], each.path, work, uid)
+        return given
 
     def _write(self, value: str, path: str, work: str, uid: int) -> None:
         """A file that the task's user alone may read."""

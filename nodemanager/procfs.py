@@ -46,6 +46,12 @@ def read(pid: int) -> Process | None:
     return Process(pid, rest[0].decode(), int(rest[1]), int(rest[3]), cpu, int(rest[19]), int(rest[21]) * PAGE)
 
 
+def age_s(start_ticks: int) -> float:
+    """For how long what began then has run, whatever was done to the clock; 0 where that is not known."""
+    ran_s = time.clock_gettime(time.CLOCK_BOOTTIME) - start_ticks * TICK_MS / 1000
+    return max(0.0, ran_s) if start_ticks else 0.0
+
+
 def all_processes() -> dict[int, Process]:
     """Every process that can be seen."""
     found = {}

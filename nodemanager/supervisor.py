@@ -140,7 +140,7 @@ class Supervisor:
         context = launch.LaunchContext(**message["order"])
         if context.id in self.tasks:
             return  # asked before: its events have been or will be told
-        task = Task(context, self.selector, self.cgroups)
+        task = Task(context, self.selector, self.cgroups, message.get("secret") or ())
         self.tasks[context.id] = task
         try:
             task.start(lambda error: self._launched(task, error))

@@ -4,7 +4,7 @@ import os
 import selectors
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -23,13 +23,18 @@ Send = Callable[[dict[str, Any]], None]
 
 
 class Task:
-    """``ended``: the first process is gone, its tree or output may not be. ``exit``: all is over and recorded."""
+    """``ended``: the first process is gone, its tree or output may not be. ``exit``: all is over and recorded.
 
-    def __init__(self, context: LaunchContext, selector: selectors.BaseSelector, cgroups: Cgroups) -> None:
+    secret: lines that are not kept of what it prints; they are in memory alone.
+    """
+
+    def __init__(
+        self, context: LaunchContext, selector: selectors.BaseSelector, cgroups: Cgroups, secret: Sequence[str] = ()
+    ) -> None:
         self.context, self.selector, self.cgroups = context, selector, cgroups
         self.id = context.id
         self.tree = ProcessTree(context.id, str(context.meta.get("name", "")), context.marker_gid, cgroups)
-        self.streams = Streams(context.logs, context.uid, context.log_max_bytes, selector)
+        self.streams = Streams(context.logs, context.uid, context.log_max_bytes, selector, secret)
         self.started_at = time.monotonic()
         self.monitor = Monitor(context.id, context.memory_bytes, cgroups, self.started_at)
         self.exit: dict[str, Any] | None = None
@@ -49,7 +54,7 @@ class Task:
 
     def start(self, launched: Callable[[str], None]) -> None:
         """Fork. ``launched("")`` once the command runs, ``launched(error)`` when it cannot. Raises OSError."""
-        self._write_spec(0, time.time())
+        self._write_spec(0)
         joins = self.cgroups.create(self.id, self.context.memory_bytes, self.context.cpu_milli)
         ends = [self.streams.make(stream) for stream in STREAMS]
         try:
@@ -58,10 +63,10 @@ class Task:
             for end in ends:
                 os.close(end)
             self.context = replace(self.context, env={})  # may hold secrets, and is not needed again
-        self.started_at, started_unix = time.monotonic(), time.time()
+        self.started_at = time.monotonic()
         process = procfs.read(self.pid)
         try:
-            self._write_spec(process.start_ticks if process else 0, started_unix)
+            self._write_spec(process.start_ticks if process else 0)
         except OSError:
             os.close(report)
             self.stop(0.0)  # no later supervisor would know it
@@ -83,11 +88,11 @@ class Task:
             self.streams.close()
             self._record({"start_error": error})
 
-    def _write_spec(self, start_ticks: int, started_unix: float) -> None:
+    def _write_spec(self, start_ticks: int) -> None:
         context = {name: getattr(self.context, name) for name in LaunchContext.__dataclass_fields__}
         context["env"] = {}  # likewise
         spec = {"order": context, "pid": self.pid, "ticks": start_ticks, "boot": procfs.boot_id()}
-        jsonfiles.write_json(os.path.join(self.context.folder, "spec.json"), spec | {"unix": started_unix})
+        jsonfiles.write_json(os.path.join(self.context.folder, "spec.json"), spec)
 
     # --- while it runs
 

@@ -9,6 +9,7 @@ from nodemanager.launchcontext import Confidential
 from nodemanager.localize import LocalizeError, Localizer, SecretError
 from nodemanager.log import note
 from nodemanager.mailbox import Background
+from nodemanager.masking import sought
 from nodemanager.paths import remove_tree
 from nodemanager.persistence import Unreachable
 from wire.ids import format_container, parse_container
@@ -65,8 +66,9 @@ class Transfers:
             self._prepare(cid, uid)
             self.localizer.localize(name, template, work_folder, uid)
             token = self.localizer.token(name) if template.master else ""
-            secrets = self.localizer.secrets(name, template, work_folder, uid) if template.secrets else {}
-            self.confidential[cid] = Confidential(token, secrets)
+            values = self.localizer.secrets(name, template, work_folder, uid) if template.secrets else {}
+            env = {each.env: values[each.name] for each in template.secrets if each.env}
+            self.confidential[cid] = Confidential(token, env, sought([token, *values.values()]))
 
         def work() -> None:
             error, reason = _outcome(bring, ContainerReason.LOCALIZATION)

@@ -13,9 +13,10 @@ from controlplane.rm.memory.jobs import guest_run
 from controlplane.rm.rows import ReportRow
 from scheduler.lifecycle.guest import UNLOWERED, pack
 from simulator.rows import Ask, Federation, LiveContainer, LoggedRound, SubCluster
+from wire.resources import DIVISIBLE
 from wire.states import ContainerState
 
-_LIVE = [field.name for field in fields(LiveContainer) if field.name != "started_us"]
+_LIVE = [field.name for field in fields(LiveContainer) if field.name not in ("started_us", "divided")]
 
 
 def refused(rows: Federation, sub: int, epoch: int, c: Changes) -> str:
@@ -91,8 +92,8 @@ def _log(rows: Federation, own: SubCluster, epoch: int, c: Changes) -> None:
 def _containers(rows: Federation, own: SubCluster, c: Changes) -> None:
     live = own.containers
     for block in c.new:
-        for row in records(block, *_LIVE):
-            live[row[0]] = LiveContainer(*row)
+        for row, divided in zip(records(block, *_LIVE), records(block, *DIVISIBLE), strict=True):
+            live[row[0]] = LiveContainer(*row, divided=divided)
     for block in c.moved:
         for cid, state, started_us in block.tolist():
             known = live.get(cid)

@@ -310,8 +310,9 @@ class Simulation:
         for site in self.sites.values():
             table = site.memory.containers
             for slot in np.flatnonzero(table.live).tolist():
-                job, group = table.owner_of(slot)
-                self.recorder.hold(job.id, group.shape, (now_us - int(table.allocated_us[slot])) / 1e6)
+                job, _ = table.owner_of(slot)
+                (shape,) = site.memory.containers_hold(np.array([slot]))
+                self.recorder.hold(job.id, shape, (now_us - int(table.allocated_us[slot])) / 1e6)
         return self.recorder.held[: len(self.recorder.users)]
 
     def _result(self, took_s: float) -> Run:

@@ -84,7 +84,8 @@ class HollowNodes(SimulatedNodes):
         self.nodes: dict[int, HollowNode] = {}
         self.silent_until, self.reported_at = np.zeros(0), np.zeros(0)  # monotonic; 0 before its first report
         self.heartbeat_s, self.read_at, self.heartbeat_at = 1.0, np.zeros(0), np.zeros(0)  # a document, a status is due
-        self.monotonic = time.monotonic  # tests and benchmarks put another clock here
+        self.monotonic = time.monotonic  # tests and benchmarks put other clocks here
+        self.unix = time.time
         self.tally = Tally()
         self._redis = redis.Redis.from_url(url, socket_timeout=10)
         self._durations: dict[bytes, float] = {}
@@ -179,7 +180,7 @@ class HollowNodes(SimulatedNodes):
             leases=np.frombuffer(b"".join([d.leases for d in docs]), SIGNED_LEASE),
             leased=np.array([len(d.leases) for d in docs], np.int64) // SIGNED_LEASE.itemsize,
         )
-        applied = self.apply(found, self._runs, self.monotonic(), time.time())
+        applied = self.apply(found, self._runs, self.monotonic(), self.unix())
         self._count_started(applied.started)
         self.tally.documents += len(docs)
         self.tally.refused += applied.refused

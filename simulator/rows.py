@@ -23,7 +23,7 @@ from controlplane.statestore.loads import Load
 from controlplane.statestore.shares import Assignment
 from simulator.clock import VirtualClock
 from simulator.masterrows import MasterRows
-from wire.resources import AXES
+from wire.resources import AXES, DIVISIBLE, Amounts
 from wire.states import TERMINAL, JobState, NodeState
 
 Json = dict[str, Any]
@@ -51,6 +51,13 @@ class LiveContainer:
     gpus: int
     allocated_us: int
     started_us: int = 0
+    divided: tuple[int, ...] = ()  # along ``DIVISIBLE``
+
+    @property
+    def amounts(self) -> Amounts:
+        """What it was given."""
+        given = dict(zip(DIVISIBLE, self.divided, strict=True)) | {"gpus": self.gpus.bit_count()}
+        return tuple(given[axis] for axis in AXES)
 
 
 @dataclass(frozen=True, slots=True)

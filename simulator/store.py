@@ -37,7 +37,7 @@ from scheduler.lifecycle.guest import UNLOWERED
 from simulator import commit
 from simulator.clock import moment
 from simulator.rows import Federation, Json, LiveContainer
-from wire.resources import AXES
+from wire.resources import AXES, Amounts
 from wire.states import TERMINAL, ContainerState, JobState, NodeState, TaskState
 
 _NEVER_US = 1 << 62
@@ -163,6 +163,10 @@ class SimulatedStore:
             )
             for _, c in sorted(self.own.containers.items())
         ]  # fmt: skip
+
+    def had(self, jobs: Sequence[int]) -> dict[int, Amounts]:
+        wanted = set(jobs)
+        return {c.id: c.amounts for c in self.own.containers.values() if c.job in wanted}
 
     def intents(self, limit: int) -> list[IntentRow]:
         return self.own.intents[:limit]

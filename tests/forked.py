@@ -17,10 +17,10 @@ from pathlib import Path
 from unittest import mock
 
 _LIBRARIES = (
-    "celery", "channels_redis.pubsub", "client.hydractl", "cryptography.x509", "django.core.handlers.asgi",
+    "celery", "channels_redis.pubsub", "cryptography.x509", "django.core.handlers.asgi",
     "django.core.management", "django.db.backends.postgresql.base", "django.db.models.sql.compiler", "django.test",
     "django.views.debug", "httptools", "httpx", "jsonschema", "numpy", "prometheus_client", "pydantic",
-    "redis.asyncio", "requests", "structlog", "tests.forked", "typer.rich_utils", "uvicorn.config",
+    "redis.asyncio", "requests", "structlog", "tests.forked", "tests.readyshell", "typer.rich_utils", "uvicorn.config",
     "uvicorn.main", "uvloop", "yaml",
 )  # fmt: skip
 _forks = multiprocessing.get_context("forkserver")

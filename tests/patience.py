@@ -17,6 +17,7 @@ from tests.machine import FACTOR
 T = TypeVar("T")
 ANSWERED_S = 0.25
 EASY = 3.0
+SOON_S = 0.05
 
 
 class RanOut(AssertionError):
@@ -35,6 +36,11 @@ class Patience:
         self.what, self.left_s = what, stretched(timeout_s)
         self.began = self._looked = time.monotonic()
 
+    @property
+    def pause_s(self) -> float:
+        """Until the next look: a tenth of how long it has been waited for, which is seen that much too late at most."""
+        return min(max(SOON_S, (self._looked - self.began) / 10), ANSWERED_S)
+
     def spend(self) -> None:
         """Raises ``RanOut`` when nothing is left."""
         now = time.monotonic()
@@ -44,12 +50,15 @@ class Patience:
             raise RanOut(f"not within {now - self.began:.0f} s: {self.what}")
 
 
-def wait_until(condition: Callable[[], T], timeout_s: float = 30.0, what: str = "", every_s: float = 0.05) -> T:
-    """The condition's first true value; ``RanOut`` naming ``what`` when it does not come in time."""
+def wait_until(condition: Callable[[], T], timeout_s: float = 30.0, what: str = "", every_s: float | None = None) -> T:
+    """The condition's first true value; ``RanOut`` naming ``what`` when it does not come in time.
+
+    every_s: between two looks. Without it, less and less often: a look at a stack takes the processor from it.
+    """
     patience = Patience(timeout_s, what or getattr(condition, "__name__", "it"))
     while not (value := condition()):
         patience.spend()
-        time.sleep(every_s)
+        time.sleep(patience.pause_s if every_s is None else every_s)
     return value
 
 

@@ -133,12 +133,16 @@ class Stack:
 
     def client(self, account: str = "tenant") -> Client:
         """The SDK, logged in as ``tenant`` or ``operator``; closed with the stack."""
-        if account not in self._tokens:  # checking a password takes a third of a second, on purpose
-            with Client(self.url) as anonymous:
-                self._tokens[account] = anonymous.login(account, self.home.secrets()[f"{account}_password"]).token
-        client = Client(self.url, self._tokens[account])
+        client = Client(self.url, self.token(account))
         self._clients.append(client)
         return client
+
+    def token(self, account: str = "tenant") -> str:
+        """Of the API; one for each account, since checking a password takes a third of a second, on purpose."""
+        if account not in self._tokens:
+            with Client(self.url) as anonymous:
+                self._tokens[account] = anonymous.login(account, self.home.secrets()[f"{account}_password"]).token
+        return self._tokens[account]
 
     @staticmethod
     def send(pid: int, sig: int) -> None:

@@ -6,8 +6,9 @@ has taken some and says so by ``CREDIT``, as channels of SSH do (RFC 4254, 5.2).
 """
 
 import json
+import re
 import struct
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from enum import IntEnum
 from typing import Any
 
@@ -19,6 +20,7 @@ COMMAND_MAX = 8 << 10  # bytes of a command's words together: a frame holds them
 SIZE_MAX = 10_000  # rows and columns of a terminal
 SOCKET = "/ws/v1/execs"  # a person's, below it the exec's number
 _SIZE, _CREDIT = struct.Struct(">HH"), struct.Struct(">I")
+_UNKEPT = re.compile("[\0\ud800-\udfff]")  # NUL, and half a character
 
 
 class ExecError(ValueError):
@@ -44,7 +46,10 @@ NODES = frozenset({Kind.STDOUT, Kind.STDERR, Kind.END, Kind.CREDIT, Kind.BEGUN})
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """What a node is to run where. ``tty``: on a terminal of ``rows`` and ``columns``, of the type ``term``."""
+    """What a node is to run where. ``tty``: on a terminal of ``rows`` and ``columns``, of the type ``term``.
+
+    ``ports``: instead of running a command, bring streams (``wire.streams``) to these ports of the container.
+    """
 
     container: str
     command: list[str]
@@ -52,6 +57,7 @@ class Start:
     rows: int = 24
     columns: int = 80
     term: str = "xterm"
+    ports: list[int] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,11 +123,15 @@ def cost_of(data: bytes) -> int:
 
 
 def start(what: Start) -> bytes:
-    return frame(Kind.START, json.dumps(asdict(what), ensure_ascii=False).encode())
+    fields = {name: value for name, value in asdict(what).items() if name != "ports" or value}  # older nodes know none
+    return frame(Kind.START, json.dumps(fields, ensure_ascii=False).encode())
 
 
 def start_of(payload: bytes) -> Start:
-    return Start(**_fields(payload, Start))
+    said = _fields(payload, Start)
+    if not said.keys() >= {"container", "command"}:
+        raise ExecError("a start says which command in which container")
+    return Start(**said)
 
 
 def end(how: End) -> bytes:
@@ -129,12 +139,12 @@ def end(how: End) -> bytes:
 
 
 def end_of(payload: bytes) -> End:
-    """As it was sent; numbers and texts of any other form are refused."""
+    """As it was sent; numbers and texts of any other form are refused, and such as no database keeps."""
     said = _fields(payload, End)
     numbers = [said.get(name) for name in ("code", "signal")]
     error = said.get("error", "")
     sound = all(n is None or (type(n) is int and 0 <= n < 256) for n in numbers)
-    if not (sound and isinstance(error, str) and len(error) <= 1000):
+    if not (sound and isinstance(error, str) and len(error) <= 1000 and not _UNKEPT.search(error)):
         raise ExecError("an end is a code or a signal below 256, or a short text")
     return End(**said)
 
@@ -157,8 +167,8 @@ def _fields(payload: bytes, shape: type) -> dict[str, Any]:
 class Window:
     """How much of one direction may still be sent before the far end has taken some."""
 
-    def __init__(self) -> None:
-        self.room = WINDOW
+    def __init__(self, size: int = WINDOW) -> None:
+        self.size = self.room = size
 
     def send(self, cost: int) -> None:
         """So much is on its way; ``ExecError`` when that is more than may be."""
@@ -168,7 +178,7 @@ class Window:
 
     def credit(self, cost: int) -> None:
         """The far end has taken so much; ``ExecError`` when that is more than was sent."""
-        if cost > WINDOW - self.room:
+        if cost > self.size - self.room:
             raise ExecError("more was taken than was sent")
         self.room += cost
 

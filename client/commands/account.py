@@ -67,7 +67,13 @@ def me(ctx: typer.Context, output: OutputOption = Format.table) -> None:
     with connected(ctx) as client:
         answer = client.me()
         queues = ", ".join(f"{grant.path} ({grant.level})" for grant in answer.queues)
-        pairs = [("username", answer.username), ("role", answer.role), ("queues", queues), ("server", client.url)]
+        pairs = [
+            ("username", answer.username),
+            ("role", answer.role),
+            ("queues", queues),
+            ("mail", answer.email),
+            ("server", client.url),
+        ]
         show_one(answer, pairs, output)
 
 

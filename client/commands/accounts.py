@@ -72,6 +72,18 @@ def role(ctx: typer.Context, name: NameArgument, role: Role, output: OutputOptio
         _one(client.set_role(name, role.value), output)
 
 
+@account.command("email")
+def email(
+    ctx: typer.Context,
+    name: NameArgument,
+    address: Annotated[str, typer.Argument(help="As its owner reads it; nothing for none.")] = "",
+    output: OutputOption = Format.table,
+) -> None:
+    """Where an account gets mail of its jobs, where it wants any (hydractl receiver)."""
+    with connected(ctx) as client:
+        _one(client.set_email(name, address), output)
+
+
 @account.command("close")
 def close(ctx: typer.Context, name: NameArgument, output: OutputOption = Format.table) -> None:
     """Nobody can use it any more: its sessions and tokens end at once. Its jobs go on."""
@@ -128,7 +140,7 @@ def _one(a: Account, output: Format) -> None:
     pairs = [
         ("account", a.username), ("role", a.role), ("state", _state(a)), ("made", a.created_at),
         ("last log-in", a.last_login_at), ("tokens", a.tokens), ("a token used", a.token_used_at),
-        ("queues", _queues(a)),
+        ("mail", a.email), ("queues", _queues(a)),
     ]  # fmt: skip
     show_one(a, pairs, output)
 

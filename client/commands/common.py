@@ -93,6 +93,10 @@ def _secrets(client: Client, _ctx: typer.Context) -> Iterator[tuple[str, str]]:
     return ((secret.name, "") for secret in client.secrets())
 
 
+def _receivers(client: Client, _ctx: typer.Context) -> Iterator[tuple[str, str]]:
+    return ((receiver.name, receiver.address) for receiver in client.receivers())
+
+
 def complete_context(incomplete: str) -> list[str]:
     """Names of stored logins."""
     try:
@@ -103,4 +107,5 @@ def complete_context(incomplete: str) -> list[str]:
 
 complete_queue, complete_node, complete_group = completing(_queues), completing(_nodes), completing(_groups)
 complete_schedule, complete_secret = completing(_schedules), completing(_secrets)
+complete_receiver = completing(_receivers)
 JobArgument = Annotated[int, typer.Argument(metavar="JOB", help="The job's number.", autocompletion=completing(_jobs))]

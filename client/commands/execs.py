@@ -1,4 +1,4 @@
-"""Commands in containers, and files brought in and out by them."""
+"""Commands in containers, files brought in and out by them, and connections to their ports."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from contract.jobs import Task
 from wire.states import TaskState
 
 SHELL = ("/bin/sh", "-c", "command -v bash >/dev/null && exec bash -l || exec sh -l")
+PORT_MAX = 65_535
 SHOWN = 5  # tasks that are named where one has to be chosen
 
 TargetArgument = Annotated[
@@ -146,8 +147,9 @@ def cp(
         elif there is not None:
             copying.bring(client, Path(source), _place(client, *there), names.append)
     if left:
-        say(f"Left out: {left} links and other things that are neither files nor folders.")
-    told({"files": names}, f"{len(names)} files and folders copied", output)
+        say(f"Left out: {left} links, files with holes, and other things that are neither files nor folders.")
+    shown = [os.fsencode(name).decode(errors="replace") for name in names]  # whatever bytes a name is made of
+    told({"files": shown}, f"{len(names)} files and folders copied", output)
 
 
 def _split(text: str) -> tuple[str, str] | None:
@@ -160,6 +162,50 @@ def _place(client: Client, target: str, path: str) -> copying.Place:
     return copying.Place(container_of(client, parse_target(target)), path or ".")
 
 
+def port_forward(
+    ctx: typer.Context,
+    target: TargetArgument,
+    ports: Annotated[
+        list[str],
+        typer.Argument(metavar="[LOCAL:]PORT...", help="Ports of the container; before ':' one of 127.0.0.1."),
+    ],
+    output: OutputOption = Format.table,
+) -> None:
+    """Bring connections to ports of this machine to those of a running task's container, until Ctrl-C.
+
+    Only what the container's own processes listen on can be reached. LOCAL is PORT unless it is given; 0 is any that is
+    free.
+    """
+    wanted = _ports(ports)
+    with connected(ctx) as client:
+        container = container_of(client, parse_target(target))
+        with client.port_forward(container, wanted, lambda port, why: say(f"{port}: {why}")) as forward:
+            begun = forward.begun
+            for there, here in forward.local.items():
+                line = {"local": here, "port": there, "container": begun.container, "node": begun.node}
+                text = f"127.0.0.1:{here} is port {there} of {begun.container} on {begun.node}"
+                print(json.dumps(line) if output is Format.json else text, flush=True)
+            forward.wait()
+
+
+def _ports(texts: list[str]) -> dict[int, int]:
+    """Ports there -> here."""
+    found: dict[int, int] = {}
+    for text in texts:
+        here, colon, there = text.rpartition(":")
+        numbers = [
+            int(word) if word.isascii() and word.isdecimal() else -1 for word in (there, here if colon else there)
+        ]
+        if not (1 <= numbers[0] <= PORT_MAX and 0 <= numbers[1] <= PORT_MAX):
+            remedy = "Write 8080, or 9000:8080 for port 9000 here; 0:8080 for any that is free."
+            raise client_error(f"{text[:40]!r} names no port", field_name="ports", remedy=remedy)
+        if numbers[0] in found:
+            raise client_error(f"names port {numbers[0]} twice", field_name="ports", remedy="Leave one of them out.")
+        found[numbers[0]] = numbers[1]
+    return found
+
+
 def register(app: typer.Typer) -> None:
     app.command("exec", rich_help_panel="Results")(exec_)
     app.command(rich_help_panel="Results")(cp)
+    app.command("port-forward", rich_help_panel="Results")(port_forward)

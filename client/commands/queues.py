@@ -13,7 +13,7 @@ from client.commands.common import connected
 from client.looking import Looking, WatchOption, listed, picking, sorting
 from client.queuecalls import QueueCell, QueueStanding
 from client.screen import Column, Format, OutputOption, duration, print_json, printable, show
-from contract.queues import Queue, QueueDetail, UsedHour
+from contract.queues import Queue, QueueDetail, UsedHour, UsedTag
 from wire.resources import OF_AXIS
 
 RESOURCES = {each.word.lower(): axis for axis, each in OF_AXIS.items()}
@@ -68,12 +68,19 @@ def usage(
     days: Annotated[int, typer.Option(min=1, max=400, help="So many days back.")] = 7,
     owner: Annotated[str | None, typer.Option(help="Whose, for operators; your own without it.")] = None,
     hourly: Annotated[bool, typer.Option("--hourly", help="Per hour instead of per day.")] = False,
+    by_tag: Annotated[bool, typer.Option("--by-tag", help="Per tag of the jobs, in all the time.")] = False,
     csv: Annotated[bool, typer.Option("--csv", help="The whole ledger as CSV.")] = False,
     output: OutputOption = Format.table,
 ) -> None:
-    """What your jobs used, by the time in which their containers ended."""
+    """What your jobs used, by the time in which their containers ended. A job counts for each of its tags."""
     with connected(ctx) as client:
-        if csv:
+        if by_tag and csv:
+            print(client.usage_tags_csv(days, owner), end="")
+        elif by_tag:
+            show(
+                client.usage_tags(days, owner), TAGGED, output, nothing="No job with a tag used anything in this time."
+            )
+        elif csv:
             print(client.usage_csv(days, owner), end="")
         else:
             rows = client.usage(days, owner, "hour" if hourly else "day")
@@ -100,6 +107,12 @@ MATRIX: list[Column[QueueCell]] = [
 USED: list[Column[UsedHour]] = [
     ("AT", lambda u: u.at), ("QUEUE", lambda u: u.queue), ("CONTAINERS", lambda u: u.containers),
     ("GIB HOURS", lambda u: u.memory_mib_s / 1024 / 3600), ("CORE HOURS", lambda u: u.vcores_milli_s / 3_600_000),
+    ("GPU HOURS", lambda u: u.gpu_s / 3600),
+]  # fmt: skip
+TAGGED: list[Column[UsedTag]] = [
+    ("TAG", lambda u: u.tag or "(others)"), ("QUEUE", lambda u: u.queue), ("CONTAINERS", lambda u: u.containers),
+    ("FAILED", lambda u: u.failed), ("GIB HOURS", lambda u: u.memory_mib_s / 1024 / 3600),
+    ("CORE HOURS", lambda u: u.vcores_milli_s / 3_600_000), ("CPU HOURS USED", lambda u: u.cpu_ms / 3_600_000),
     ("GPU HOURS", lambda u: u.gpu_s / 3600),
 ]  # fmt: skip
 LIST: list[Column[Queue]] = [

@@ -16,7 +16,11 @@ from client.screen import Column, Format, OutputOption, print_json, say, show
 from contract.jobs import JobDetail, Revision
 
 UnavailableOption = Annotated[
-    int | None, typer.Option("--max-unavailable", min=1, help="So many tasks of a group are down at a time; 1.")
+    int | None, typer.Option("--max-unavailable", min=0, help="So many tasks of a group are down at a time; 1.")
+]
+SurgeOption = Annotated[
+    int | None,
+    typer.Option("--max-surge", min=0, help="New tasks to start beside a group's own, where there is room; 0."),
 ]
 ReadyOption = Annotated[
     float | None, typer.Option("--min-ready", help="Seconds a task without a health check has to run; 10.")
@@ -64,6 +68,7 @@ def update(
     *,
     values: SetOption = (),  # type: ignore[assignment]
     max_unavailable: UnavailableOption = None,
+    max_surge: SurgeOption = None,
     min_ready: ReadyOption = None,
     deadline: DeadlineOption = None,
     max_failures: FailuresOption = None,
@@ -74,7 +79,12 @@ def update(
     text = jobfile.read_text(file)
     with locating(text):
         packed = jobfile.pack(jobfile.given(jobfile.parse(text, file), settings(values)), file.parent)
-    rules = {"max_unavailable": max_unavailable, "min_ready_s": min_ready, "deadline_s": deadline}
+    rules = {
+        "max_unavailable": max_unavailable,
+        "max_surge": max_surge,
+        "min_ready_s": min_ready,
+        "deadline_s": deadline,
+    }
     with connected(ctx) as client:
         with uploading() as on_upload:
             client.upload_all(packed.uploads, on_upload)
@@ -89,12 +99,13 @@ def rollback(
     to: Annotated[int | None, typer.Option("--to", min=1, help="A revision; without it the last that served.")] = None,
     *,
     max_unavailable: UnavailableOption = None,
+    max_surge: SurgeOption = None,
     min_ready: ReadyOption = None,
     revision: RevisionOption = None,
     output: OutputOption = Format.table,
 ) -> None:
     """Have a service run what it ran before; also while an update is under way."""
-    rules = {"max_unavailable": max_unavailable, "min_ready_s": min_ready}
+    rules = {"max_unavailable": max_unavailable, "max_surge": max_surge, "min_ready_s": min_ready}
     with connected(ctx) as client:
         done = client.rollback(job, revision or client.job(job).revision, to, **rules)
         _told(done, f"asked to go back to {'the revision before' if to is None else f'revision {to}'}", output)

@@ -13,7 +13,8 @@ import yaml
 
 from client.errors import InvalidJob
 from client.imports import kubernetesfields as fields
-from client.imports import units
+from client.imports import kubernetessecrets, units
+from client.imports.kubernetessecrets import Secrets
 from client.imports.report import MAX_TIMEOUT_S, Converted, Remarks, finished, job_name, meant, shown
 from contract import yamltext
 from contract.problems import FieldError
@@ -43,11 +44,13 @@ def convert(text: str, name: str) -> Converted:
         message = f"holds {len(jobs) or 'no'} manifest{'s' if len(jobs) > 1 else ''} of kind Job, of: {kinds}"
         remedy = "give one Job a file" if jobs else "only a batch/v1 Job can be taken over; write a job file for others"
         raise InvalidJob([FieldError(name, message, remedy)])
-    remarks = Remarks()
+    remarks, known = Remarks(), kubernetessecrets.keys([value for value, _ in found])
     for value, lines in found:
-        if value is not jobs[0][0]:
+        if _kind(value) == "Secret":
+            remarks.noted(lines[()].line, "kind: Secret", "values are put once: hydractl secret put NAME")
+        elif value is not jobs[0][0]:
             remarks.lost(lines[()].line, f"kind: {_kind(value)}", "only the Job is taken over")
-    return finished(SOURCE, _Reader(*jobs[0], remarks).job(PurePath(name).stem), remarks)
+    return finished(SOURCE, _Reader(*jobs[0], remarks, Secrets(known)).job(PurePath(name).stem), remarks)
 
 
 @dataclass(slots=True)
@@ -57,6 +60,7 @@ class _Reader:
     manifest: dict[str, Any]
     lines: yamltext.Places
     remarks: Remarks
+    secrets: Secrets
     exports: list[str] = field(default_factory=list)  # assignments made when the task starts
 
     def line(self, path: Path) -> int:
@@ -229,9 +233,13 @@ class _Reader:
             self.lost((*path, "containers", number), "a task runs one command: only the first container is taken")
         at = (*path, "containers", 0)
         container = self.mapping(listed[0], at, fields.CONTAINER)
+        self._env_from(container.get("envFrom", []), (*at, "envFrom"))
         env = self._env(container.get("env", []), (*at, "env"))
         if env:
             group["env"] = env
+        self._volumes(pod, path, container.get("volumeMounts", []), (*at, "volumeMounts"))
+        if self.secrets.taken:
+            group["secrets"] = self.secrets.taken
         words = [_expanded(word, env) for name in ("command", "args") for word in self._words(container, at, name)]
         for name in (each.partition("=")[0] for each in self.exports):
             if any(f"$({name})" in word for word in words):
@@ -287,7 +295,47 @@ class _Reader:
                 self.taken(at, f"env: {name}")
         return found
 
+    def _env_from(self, listed: Any, path: Path) -> None:
+        """All keys of Secrets as variables; what else variables may come from has no place here."""
+        for number, entry in enumerate(listed if isinstance(listed, list) else []):
+            at = (*path, number)
+            if not isinstance(entry, dict) or "secretRef" not in entry:
+                self.lost(at, "say the variables in env")
+                continue
+            try:
+                for became in self.secrets.variables(entry["secretRef"], str(entry.get("prefix") or "")):
+                    self.taken(at, became)
+            except ValueError as error:
+                self.lost(at, str(error))
+
+    def _volumes(self, pod: dict[str, Any], path: Path, mounts: Any, at: Path) -> None:
+        """Volumes of Secrets become files in the work folder; of others nothing is taken over."""
+        known = {}
+        for name, secret, place in kubernetessecrets.volumes(pod, path):
+            known[name] = secret
+            if secret is None:
+                self.lost(place, fields.NO_VOLUMES)
+        for number, mount in enumerate(mounts if isinstance(mounts, list) else []):
+            place = (*at, number)
+            name, target = (mount.get("name"), mount.get("mountPath")) if isinstance(mount, dict) else (None, None)
+            secret = known.get(str(name))
+            if secret is None or not isinstance(target, str) or mount.get("subPath"):
+                self.lost(place, fields.NO_VOLUMES)
+                continue
+            try:
+                for became in self.secrets.files(secret, target.strip("/")):
+                    self.taken(place, became)
+                self.lost(place, f"{target} is {target.strip('/')} in the work folder: have it read there")
+            except ValueError as error:
+                self.lost(place, str(error))
+
     def _referenced(self, name: str, source: Any, at: Path) -> None:
+        if isinstance(source, dict) and "secretKeyRef" in source:
+            try:
+                self.taken(at, self.secrets.variable(name, source["secretKeyRef"]))
+            except ValueError as error:
+                self.lost(at, f"{name} has no value: {error}")
+            return
         reference = source.get("fieldRef") if isinstance(source, dict) else None
         value = fields.REFERENCES.get(str(reference.get("fieldPath"))) if isinstance(reference, dict) else None
         if value and name.isidentifier() and name.isascii():

@@ -5,7 +5,7 @@ from __future__ import annotations
 _NOT_HERE = "Hydra has nothing like it"
 _PROCESS = "tasks are processes on the node, under your own user there"
 _NO_IMAGE = "tasks are processes on the node, not in images: what it runs has to be there, or among the job's files"
-_NO_VOLUMES = "a task has its work folder: bring files by `files`, keep them by `outputs`"
+NO_VOLUMES = "a task has its work folder: bring files by `files`, keep them by `outputs`"
 _NETWORK = "tasks use the node's own network"
 _ENDS = "finished jobs stay as long as the operator keeps history"
 _KEPT = "what it writes is kept: hydractl logs JOB"
@@ -46,7 +46,7 @@ SPEC: tuple[set[str], Rows, Rows] = (
 )  # fmt: skip
 POD: tuple[set[str], Rows, Rows] = (
     {"containers", "restartPolicy", "nodeSelector", "nodeName", "activeDeadlineSeconds",
-     "terminationGracePeriodSeconds"},
+     "terminationGracePeriodSeconds", "volumes"},
     {
         **dict.fromkeys(("hostNetwork", "dnsPolicy", "dnsConfig", "hostname", "subdomain"), _NETWORK),
         "setHostnameAsFQDN": _NETWORK,
@@ -59,14 +59,14 @@ POD: tuple[set[str], Rows, Rows] = (
     },
     {
         "initContainers": "write them as a group of their own, and name it in `after`",
-        "ephemeralContainers": _NOT_HERE, "volumes": _NO_VOLUMES,
+        "ephemeralContainers": _NOT_HERE,
         "affinity": "say the nodes by node_labels and locality",
         "topologySpreadConstraints": "say placement: spread", "hostAliases": _NETWORK,
         "runtimeClassName": _PROCESS, "resourceClaims": "ask by resources", "schedulingGates": "it would begin at once",
     },
 )  # fmt: skip
 CONTAINER: tuple[set[str], Rows, Rows] = (
-    {"name", "command", "args", "env", "resources", "workingDir"},
+    {"name", "command", "args", "env", "envFrom", "volumeMounts", "resources", "workingDir"},
     {
         **dict.fromkeys(("livenessProbe", "readinessProbe", "startupProbe", "ports"), _PROBES),
         **dict.fromkeys(("terminationMessagePath", "terminationMessagePolicy"), _KEPT),
@@ -74,8 +74,7 @@ CONTAINER: tuple[set[str], Rows, Rows] = (
         "tty": "hydractl logs JOB -f", "stdinOnce": "nothing is on its standard input",
     },
     {
-        "image": _NO_IMAGE, "volumeMounts": _NO_VOLUMES, "volumeDevices": _NO_VOLUMES,
-        "envFrom": "say the variables in env", "lifecycle": "put it into the command",
+        "image": _NO_IMAGE, "volumeDevices": NO_VOLUMES, "lifecycle": "put it into the command",
         "stdin": "nothing is on its standard input", "restartPolicy": "say it of the pod",
     },
 )  # fmt: skip

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from client.imports.report import Fate, Remarks, meant
 
 _NOT_HERE = "Hydra has nothing like it"
-_MAIL = "Hydra sends no mail: hydractl wait JOB"
+_MAIL = "mail is a receiver of yours: hydractl receiver put me --mail, and notify in the job"
 _KEPT = "what it writes is kept: hydractl logs JOB"
 _LAYOUT = "the container's cores are the kernel's to share out"
 # Options of sbatch by name: their letter, whether a value follows ("?": after = only), and what becomes of those

@@ -5,13 +5,14 @@ import re
 
 from django.core.cache import cache
 from django.db import DatabaseError, connection, transaction
-from django.utils import timezone
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from knox.auth import TokenAuthentication
 from knox.models import AuthToken
 from rest_framework.authentication import get_authorization_header
 from rest_framework.exceptions import AuthenticationFailed, Throttled
 from rest_framework.request import Request
+
+from controlplane import clock
 
 from .models import User
 from .throttles import MistakenToken
@@ -56,7 +57,7 @@ class HashedTokenAuthentication(TokenAuthentication):
 
     def _cleanup_token(self, auth_token: AuthToken) -> bool:
         """Whether it has expired. Expired ones are removed at the next login, not while reading."""
-        return auth_token.expiry is not None and auth_token.expiry < timezone.now()
+        return auth_token.expiry is not None and auth_token.expiry < clock.now()
 
 
 def _good(token: bytes) -> str:

@@ -100,7 +100,8 @@ class Turns:
         if party.look is None:
             self._look(who, party)
         with suppress(TimeoutError):
-            await asyncio.wait_for(mine, longest_s)
+            async with asyncio.timeout(longest_s):
+                await mine
 
     @asynccontextmanager
     async def turn(self, who: Hashable) -> AsyncIterator[Turn]:

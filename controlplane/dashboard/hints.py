@@ -20,6 +20,7 @@ log = structlog.get_logger(__name__)
 
 RENEW_S = 30.0  # without any hint for this long the subscription is made anew: it may have been lost silently
 RETRY_S = 1.0
+LAYER_S = 5.0  # for whatever it answers at once
 
 
 class Listening(Protocol):
@@ -48,13 +49,18 @@ class Hints(Members[Listening]):
         layer: Any = get_channel_layer()
         if layer is None:
             raise RuntimeError("no channel layer is configured")
-        channel = await asyncio.wait_for(layer.new_channel(), 5)
+        async with asyncio.timeout(LAYER_S):
+            channel = await layer.new_channel()
         try:
-            await asyncio.wait_for(layer.group_add(GROUP, channel), 5)
+            async with asyncio.timeout(LAYER_S):
+                await layer.group_add(GROUP, channel)
             while True:
-                self._hand_on(await asyncio.wait_for(layer.receive(channel), RENEW_S))
+                async with asyncio.timeout(RENEW_S):
+                    message = await layer.receive(channel)
+                self._hand_on(message)
         finally:
-            await asyncio.wait_for(layer.group_discard(GROUP, channel), 5)
+            async with asyncio.timeout(LAYER_S):
+                await layer.group_discard(GROUP, channel)
 
     def _hand_on(self, message: Any) -> None:
         topics = message.get("topics") if isinstance(message, dict) else None
@@ -68,4 +74,5 @@ class Hints(Members[Listening]):
 async def _forget() -> None:
     """Have the layer begin anew: what it could not unsubscribe from it would take for subscribed for ever."""
     with suppress(Exception):
-        await asyncio.wait_for(get_channel_layer().flush(), 5)
+        async with asyncio.timeout(LAYER_S):
+            await get_channel_layer().flush()

@@ -58,7 +58,8 @@ class Reader:
             while True:
                 ended = self._ended
                 try:
-                    return await asyncio.wait_for(asyncio.shield(wanted), READ_TIMEOUT_S)
+                    async with asyncio.timeout(READ_TIMEOUT_S):
+                        return await asyncio.shield(wanted)
                 except TimeoutError:
                     if self._ended == ended:
                         return TopicRefusal(503, f"The StateStore has not answered for {READ_TIMEOUT_S:.0f} s.")

@@ -12,9 +12,9 @@ from django.contrib.auth import HASH_SESSION_KEY, SESSION_KEY
 from django.contrib.sessions.models import Session
 from django.db import Error as StoreError
 from django.db import connection
-from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 
+from controlplane import clock
 from controlplane.accounts.models import User
 
 from .members import Members
@@ -58,7 +58,7 @@ def still_valid(sign_ins: Set[SignIn]) -> set[SignIn]:
     """Those of them that hold. Two queries; runs in a thread. Raises ``django.db.Error`` when the store is away."""
     keys, numbers = zip(*sign_ins, strict=True)
     try:
-        known = Session.objects.filter(session_key__in=keys, expire_date__gt=timezone.now())
+        known = Session.objects.filter(session_key__in=keys, expire_date__gt=clock.now())
         sessions = {row.session_key: row.get_decoded() for row in known}
         users = User.objects.filter(is_active=True).in_bulk(numbers)
     except StoreError:

@@ -69,7 +69,8 @@ class Watch:
         while (wait_s := self._schedule.due_at() - loop.time()) > 0:
             self._woken.clear()
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._woken.wait(), wait_s)
+                async with asyncio.timeout(wait_s):
+                    await self._woken.wait()
 
     async def _read(self) -> Result:
         loop, schedule = asyncio.get_running_loop(), self._schedule

@@ -5,8 +5,8 @@ import os
 from collections.abc import Mapping
 
 from django.db import connection, transaction
-from django.utils import timezone
 
+from controlplane import clock
 from controlplane.accounts.models import Role, User
 from controlplane.policy import versions
 from controlplane.statestore.actions import accounts
@@ -51,7 +51,7 @@ def _sub_cluster(name: str, token: str) -> list[str]:
     row, new = SubCluster.objects.get_or_create(name=name)
     Lease.objects.get_or_create(sub_cluster=row)
     if token:
-        until = {"expires_at": timezone.now() + dt.timedelta(days=JOIN_TOKEN_DAYS)}
+        until = {"expires_at": clock.now() + dt.timedelta(days=JOIN_TOKEN_DAYS)}
         made = until | {"sub_cluster": row, "note": "nodes of this host"}
         JoinToken.objects.update_or_create(sha256=hashed(token), defaults=until, create_defaults=made)
     return [f"sub-cluster {name}"] if new else []

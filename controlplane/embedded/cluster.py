@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from django.db import connection
 
+from controlplane import clock
 from controlplane.statestore import bus
 from controlplane.statestore.models import Node
 from wire.states import NodeState
@@ -44,7 +45,7 @@ def leaders() -> list[Leader]:
         cursor.execute(_LEASES)
         rows = cursor.fetchall()
     summaries = bus.summaries([sub for sub, *_ in rows])
-    now = time.time()
+    now = clock.unix()
     return [
         Leader(s, name, epoch, holder, bool(alive), now - summaries[s].at if s in summaries else None)
         for s, name, epoch, holder, alive, _ in rows

@@ -67,6 +67,8 @@ class Changes:
     events: list[tuple[int, int, str, str]] = field(default_factory=list)  # job, at_us, kind, message
     # (hour, queue, owner) -> containers, then amounts times microseconds
     usage: dict[tuple[int, str, int], list[int]] = field(default_factory=dict)
+    # (day, queue, owner, tag) -> containers, those of them that failed, processor time, then as of ``usage``
+    tagged: dict[tuple[int, str, int, str], list[int]] = field(default_factory=dict)
     services: dict[int, "JobEntry"] = field(default_factory=dict)  # of which something else is wanted than before
     revisions: dict[int, list[dict[str, Any]]] = field(default_factory=dict)  # job -> its own, that in force last
     rehomed: dict[int, int] = field(default_factory=dict)  # job of which nothing has begun -> its new home
@@ -99,6 +101,18 @@ class Changes:
         """What the group has handed to a sub-cluster has changed. Of a job that is being stopped all is to stop."""
         self.asks[job.id, group.run.no, sub] = (group.remote[sub], job.run.stopping and group.run.no != job.kept)
         self.homes.add(sub)
+
+    def use_tagged(
+        self, day: int, job: "JobEntry", count: int, failed: int, cpu_ms: int, held_us: int, amounts: Amounts
+    ) -> None:
+        """The same for each of the job's tags. failed: of the containers; cpu_ms: what they took of processors."""
+        for tag in job.tags:
+            key = day, job.queue, job.owner, tag
+            sums = self.tagged.get(key)
+            if sums is None:
+                sums = self.tagged[key] = [0] * (3 + len(amounts))
+            for at, more in enumerate((count, failed, cpu_ms, *(amount * held_us for amount in amounts))):
+                sums[at] += more
 
     def use(self, hour: int, queue: str, owner: int, count: int, held_us: int, amounts: Amounts) -> None:
         """Add ``count`` ended containers of these amounts, held ``held_us`` in sum."""

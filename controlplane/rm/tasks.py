@@ -31,7 +31,7 @@ from controlplane.rm.driver.round import Round, RoundSettings
 from controlplane.rm.ports import BusDown, Fenced, Outdated, StoreDown
 from controlplane.rm.steps.publish import Signer
 from controlplane.statestore import bus as hints
-from controlplane.statestore import posts
+from controlplane.statestore import due, posts
 from controlplane.statestore.actions import rehoming, subclusters
 from controlplane.statestore.actions.nodes import lease_master, restore_acl
 from controlplane.statestore.membership import Leadership, conninfo, take
@@ -135,8 +135,7 @@ def _hand_over(sub_cluster_id: int, successor: str) -> None:
 @shared_task(name="rm.bury", ignore_result=True)
 def reap() -> None:
     """Give the jobs of sub-clusters that have gone silent new homes."""
-    after_s = reaper.lost_after_s()
-    if after_s is None:
+    if "unled" not in due.kinds() or (after_s := reaper.lost_after_s()) is None:
         return
     try:
         with psycopg.connect(conninfo("rm:reaper"), autocommit=True) as session:

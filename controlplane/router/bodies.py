@@ -139,7 +139,8 @@ async def _piece(receive: Receive, began: float, size: int) -> tuple[bytes, bool
     """The next piece, and whether there are more."""
     until = began + settings.HYDRA["body_wait_s"] + size / SLOWEST_BYTES_S
     try:
-        message = await asyncio.wait_for(receive(), max(0.0, until - time.monotonic()))
+        async with asyncio.timeout(max(0.0, until - time.monotonic())):
+            message = await receive()
     except TimeoutError:
         raise BodyRefused(408, "the body came too slowly; send it again") from None
     if message["type"] == "http.disconnect":
@@ -156,7 +157,8 @@ async def _somebodys(scope: Scope, route: Route, threads: Threads) -> bool:
     if threads.waiting > MAX_WAITING:
         raise BodyRefused(429, "this server has more requests than it can answer soon", 1)
     try:
-        known = await asyncio.wait_for(threads.start(_known, dict(scope), route.view), KNOWN_S)
+        async with asyncio.timeout(KNOWN_S):
+            known = await threads.start(_known, dict(scope), route.view)
     except (OperationalError, InterfaceError, TimeoutError):
         raise BodyRefused(503, "the StateStore does not answer; try again shortly", RETRY_AFTER_S) from None
     if not known:

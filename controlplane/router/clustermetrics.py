@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 from django.conf import settings
 from django.db import connection
-from django.utils import timezone
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from controlplane import clock
 from controlplane.statestore.series import gauges
 from controlplane.statestore.series.columns import CLUSTER, COUNTED, QUEUE, SUB_CLUSTER, WindowRow
 from controlplane.statestore.series.levels import window
@@ -75,7 +75,7 @@ def _families() -> Iterator[Metric]:
         found = cursor.fetchall()
         cursor.execute(_POLICY)
         (version,) = cursor.fetchone() or (0,)
-    at = window(timezone.now(), 10)
+    at = window(clock.now(), 10)
     sampled = {
         scope: row for (scope, _), row in gauges.sample(connection.connection, at, {i: n for i, n, _ in found}).items()
     }

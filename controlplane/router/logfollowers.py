@@ -38,7 +38,8 @@ class Followers:
         if self._looking is None or self._looking.done():
             self._looking = asyncio.create_task(self._look())
         try:
-            await asyncio.wait_for(mine.told, longest_s)
+            async with asyncio.timeout(longest_s):
+                await mine.told
         except TimeoutError:
             return False
         finally:

@@ -65,7 +65,8 @@ class Hub:
         if self._heard.get(waiter.job_id, 0.0) >= since:
             return True
         try:
-            await asyncio.wait_for(waiter.woken.wait(), timeout_s)
+            async with asyncio.timeout(timeout_s):
+                await waiter.woken.wait()
         except TimeoutError:
             return False
         waiter.woken.clear()

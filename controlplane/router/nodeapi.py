@@ -10,6 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from contract.problems import FieldError
+from controlplane import clock
 from controlplane.accounts.throttles import Join, Rate
 from controlplane.router import download, masterauth
 from controlplane.router.nodeauth import IsNode, NodeAuthentication, NodePrincipal
@@ -23,7 +24,7 @@ from controlplane.statestore.queries.accounts import secrets
 from controlplane.statestore.queries.jobs import masters, outputs
 from controlplane.statestore.queries.jobs.declared import declared
 from wire.ids import parse_container
-from wire.nodeapi import FORMER_FIELDS, HEALTH_TEXT_MAX, InputFile, Register
+from wire.nodeapi import FORMER_FIELDS, HEALTH_TEXT_MAX, TIME_HEADER, InputFile, Register
 
 INDEX = "{index}"
 NODE_JSON_MAX = 4 << 20  # a batch of logs has 512 KiB of them, and says in base64 what it has
@@ -39,7 +40,10 @@ class RefusedNode(Rate):
 
 
 class NodeView(View):
-    """Base of the nodes' views. They are the wire's business and so not in the people's schema."""
+    """Base of the nodes' views. They are the wire's business and so not in the people's schema.
+
+    Each answer says what time it is: nodes end containers by it, whatever their own clocks and those of web hosts say.
+    """
 
     authentication_classes = [NodeAuthentication]
     permission_classes = [IsNode]
@@ -47,17 +51,22 @@ class NodeView(View):
     schema: Any = None
     body_max = NODE_JSON_MAX
 
+    def finalize_response(self, request: Request, response: HttpResponseBase, *args: Any, **named: Any) -> Any:
+        answer = super().finalize_response(request, response, *args, **named)
+        if clock.known():
+            answer[TIME_HEADER] = f"{clock.unix():.3f}"
+        return answer
+
 
 def principal(request: Request) -> NodePrincipal:
     assert isinstance(request.user, NodePrincipal)
     return request.user
 
 
-class RegisterNode(View):
+class RegisterNode(NodeView):
     authentication_classes: list[Any] = []
     permission_classes = [AllowAny]
     throttle_classes = [Join]
-    schema: Any = None
     body_max = SMALL
 
     def post(self, request: Request) -> Response:

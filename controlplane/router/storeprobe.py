@@ -31,7 +31,8 @@ class StoreProbe:
         if self._question is None or self._question.done():
             self._question = self._threads.start(_ask)
         try:
-            await asyncio.wait_for(asyncio.shield(self._question), PATIENCE_S)
+            async with asyncio.timeout(PATIENCE_S):
+                await asyncio.shield(self._question)
         except Exception:  # whatever it is, the store did not answer
             return False
         self._alive_at = time.monotonic()

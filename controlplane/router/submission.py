@@ -1,7 +1,7 @@
 """From decoded JSON to stored jobs: validate, check rights and artifacts, choose homes, store.
 
 Queries per submit, however many jobs: artifacts (only where files are named), nodes (only where they are named),
-secrets (only where they are named), live-job count (every other second), the storing statement.
+secrets and receivers (only where they are named), live-job count (every other second), the storing statement.
 """
 
 import datetime as dt
@@ -18,7 +18,7 @@ from contract.jobspec import JobSpec
 from contract.problems import FieldError
 from controlplane.accounts.models import User
 from controlplane.accounts.rights import is_operator
-from controlplane.router import cluster, impossible, intake, outlook, secrets
+from controlplane.router import cluster, impossible, intake, outlook, receivers, secrets
 from controlplane.router.intake import Live
 from controlplane.statestore.actions import artifacts, jobs
 from controlplane.statestore.actions.audit import Actor
@@ -61,6 +61,8 @@ def retry(user: User, actor: Actor, job: Job, once: Once | None) -> Json:
     spec = as_scaled(job.spec, job.services) | {"queue": job.queue}  # it may have moved since
     if job.owner_id != user.pk and any(group.get("secrets") for group in spec["groups"]):
         raise Forbidden(f"job {job.pk} uses secrets, and would get yours: only its owner may try it again")
+    if job.owner_id != user.pk:
+        spec |= {"notify": []}  # receivers of its owner
     if job.kind == Job.Kind.SERVICE:  # those of older versions may say retries, which were never looked at
         spec["groups"] = [group | {"retries": 0} for group in spec["groups"]]
     if job.kind == Job.Kind.APPLICATION:  # its group was made of its master
@@ -159,6 +161,8 @@ def _sound(user: User, data: list[Any], prefix: str, *, files: bool) -> list[Job
         for no, found in missing_files(user, named).items():
             wrong += jobspec.told(found, data[no], prefix.format(no))
     for no, found in secrets.missing(user, {no: secrets.named(spec) for no, spec in specs.items()}).items():
+        wrong += jobspec.told(found, data[no], prefix.format(no))
+    for no, found in receivers.missing(user, specs).items():
         wrong += jobspec.told(found, data[no], prefix.format(no))
     if wrong:
         raise Invalid("the job has errors" if len(data) == 1 else "some jobs have errors", _first(wrong))

@@ -20,12 +20,11 @@ from controlplane.statestore.models import Job
 from controlplane.statestore.queries.jobs import services
 
 Json = dict[str, Any]
-# What decides where a container may be, and how large it is.
-PLACED = (
-    "resources", "locality", "node_labels", "partition", "placement", "gang", "parallelism", "estimated_duration_s",
-    "execution_type", "inputs", "after", "retries", "array",
+# What decides whose nodes it is placed on, and when; or says how many tasks of what kind there are.
+KEPT = (
+    "partition", "gang", "parallelism", "execution_type", "inputs", "after", "retries", "array",
 )  # fmt: skip
-_RULES = ("max_unavailable", "min_ready_s", "deadline_s", "max_failures")
+_RULES = ("max_unavailable", "max_surge", "min_ready_s", "deadline_s", "max_failures")
 
 
 def scale(user: User, actor: Actor, job: Job, asked: ScaleRequest) -> None:
@@ -52,7 +51,7 @@ def update(user: User, actor: Actor, job: Job, asked: UpdateRequest) -> None:
     for group, was in zip(after["groups"], before["groups"], strict=True):
         group["count"] = was["count"]
     stored = before | {"files": after["files"], "groups": after["groups"]}
-    _ask(actor, job, asked, stored, _size(user, job, stored), None, user.username)
+    _ask(user, actor, job, asked, stored, _size(user, job, stored), None)
 
 
 def rollback(user: User, actor: Actor, job: Job, asked: RollbackRequest) -> None:
@@ -71,12 +70,14 @@ def rollback(user: User, actor: Actor, job: Job, asked: RollbackRequest) -> None
     target = others[-1]
     _claim(user, job, Live(size=max(0, target["size"] - job.spec_bytes)), "to")
     spec = services.specification(job, target["revision"])
-    _ask(actor, job, asked, spec, target["size"], target["revision"], user.username)
+    _ask(user, actor, job, asked, spec, target["size"], target["revision"])
 
 
-def _ask(actor: Actor, job: Job, asked: RolloutRequest, spec: Json, size: int, back: int | None, by: str) -> None:
+def _ask(user: User, actor: Actor, job: Job, asked: RolloutRequest, spec: Json, size: int, back: int | None) -> None:
+    if asked.max_surge:
+        _claim(user, job, Live(tasks=asked.max_surge * len(spec["groups"])), "max_surge")
     rules = {name: getattr(asked, name) for name in _RULES}
-    said = {"revision": asked.revision, "spec": spec, "size": size, "rules": rules, "by": by, "back": back}
+    said = {"revision": asked.revision, "spec": spec, "size": size, "rules": rules, "by": user.username, "back": back}
     actions.update(actor, job, said)
 
 
@@ -94,7 +95,7 @@ def _fixed(spec: JobSpec, before: Json) -> list[FieldError]:
         remedy = "leave it as it is, or submit another job"
         found += [
             FieldError(f"spec.groups.{no}.{name}", "cannot change while the service runs", remedy)
-            for name in PLACED
+            for name in KEPT
             if now[name] != old[name]
         ]
     return found

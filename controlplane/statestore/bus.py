@@ -56,12 +56,17 @@ class Sample(NamedTuple):
 
 
 class Process(NamedTuple):
-    """A process of the control plane, and what it last said. at: s since 1970."""
+    """A process of the control plane, and what it last said, ``silent_s`` ago."""
 
     kind: str
     name: str
     facts: dict[str, str]
-    at: float
+    silent_s: float
+
+    @property
+    def up_s(self) -> float:
+        """For how long it has run, as far as it has said."""
+        return float(self.facts.get("up_s", 0.0)) + self.silent_s
 
 
 @lru_cache(maxsize=4)
@@ -192,6 +197,12 @@ def usage(sub_cluster: int, container_ids: list[int]) -> dict[int, Sample]:
     return samples
 
 
+def clock(r: redis.Redis) -> float:
+    """Seconds since 1970 by Redis' own clock."""
+    seconds, microseconds = replied(r.time())
+    return float(seconds) + float(microseconds) / 1e6
+
+
 def processes() -> list[Process] | None:
     """Each process of the last hour, by kind and name; None when Redis does not answer.
 
@@ -200,11 +211,14 @@ def processes() -> list[Process] | None:
 
     def ask(r: redis.Redis) -> list[Process]:
         told = replied(r.zrange(keys.components(), -1000, -1, withscores=True))
-        members = sorted((member.decode().split(":", 1), at) for member, at in told)
+        members, now = sorted((member.decode().split(":", 1), at) for member, at in told), clock(r)
         pipe = r.pipeline(transaction=False)
         for (kind, name), _ in members:
             pipe.hgetall(keys.component(kind, name))
         said = [{k.decode(): v.decode() for k, v in facts.items()} for facts in pipe.execute()]
-        return [Process(kind, name, facts, at) for ((kind, name), at), facts in zip(members, said, strict=True)]
+        return [
+            Process(kind, name, facts, max(0.0, now - at))
+            for ((kind, name), at), facts in zip(members, said, strict=True)
+        ]
 
     return attempt(ask, None)

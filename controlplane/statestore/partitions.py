@@ -16,6 +16,8 @@ from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
 from django.db.utils import OperationalError
 
+from controlplane import clock
+
 AHEAD_DAYS = 3
 LOCK_KEY = 0x48594452  # "HYDR", for pg_advisory_xact_lock
 LOCK_TIMEOUT = "2s"
@@ -41,7 +43,7 @@ _JOBS_OF_DAY = "SELECT EXISTS (SELECT 1 FROM statestore_job WHERE submitted_at >
 
 def ensure(today: dt.date | None = None) -> list[str]:
     """Make the partitions of today and the days ahead; returns the names of new ones."""
-    today = today or dt.datetime.now(dt.UTC).date()
+    today = today or clock.now().date()
     wanted = {(t, today + dt.timedelta(days=n)) for t in TABLES for n in range(AHEAD_DAYS + 1)}
     missing = sorted((p for p in wanted if name(*p) not in set(existing())), key=lambda p: name(*p))
     made = []
@@ -55,7 +57,7 @@ def ensure(today: dt.date | None = None) -> list[str]:
 
 def drop_old(today: dt.date | None = None) -> list[str]:
     """Drop partitions past their retention; returns their names. Rows that lie in none go as well."""
-    today = today or dt.datetime.now(dt.UTC).date()
+    today = today or clock.now().date()
     dropped = []
     for table in TABLES:
         oldest = today - dt.timedelta(days=settings.HYDRA[table.kept])

@@ -9,9 +9,9 @@ from django.contrib.sessions.models import Session
 from django.core.files.storage import default_storage
 from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
-from django.utils import timezone
 from knox.models import AuthToken
 
+from controlplane import clock
 from controlplane.statestore import partitions
 from controlplane.statestore.actions import endpoints, execs, simulations
 from controlplane.statestore.actions.artifacts import name_of
@@ -23,12 +23,15 @@ from controlplane.statestore.models import (
     JoinToken,
     MasterAsk,
     MasterLaunch,
+    Notification,
     PolicyVersion,
     Queue,
     QueueGrant,
     SubClusterToken,
     TaskOutput,
+    UsageTag,
 )
+from controlplane.statestore.queries.accounts.usage import DAYS_MAX
 from controlplane.statestore.queries.jobs import schedules
 from controlplane.statestore.queries.jobs.live import named_files
 from controlplane.statestore.series import duty as series
@@ -41,7 +44,7 @@ IDEMPOTENCY_DAYS = 1
 
 def run(now: dt.datetime | None = None) -> dict[str, int]:
     """Everything that is due; returns how much of what was removed."""
-    now = now or timezone.now()
+    now = now or clock.now()
     return {
         "jobs": purge_jobs(now),
         "partitions": len(partitions.drop_old(now.date())),
@@ -55,6 +58,8 @@ def run(now: dt.datetime | None = None) -> dict[str, int]:
         "audit": purge_audit(now),
         "sign_ins": purge_sign_ins(now),
         "join_tokens": purge_join_tokens(now),
+        "notifications": purge_notifications(now),
+        "usage_by_tag": purge_usage_by_tag(now),
     }
 
 
@@ -130,13 +135,27 @@ def digests(spec: dict[str, Any]) -> Iterable[str]:
 
 
 def purge_audit(now: dt.datetime) -> int:
-    """Entries of the audit log older than ``audit_days``, the oldest first: their numbers rise with time."""
-    cutoff = now - dt.timedelta(days=settings.HYDRA["audit_days"])
+    """Entries of the audit log older than ``audit_days``."""
+    return _oldest(AuditEntry.objects.all(), now - dt.timedelta(days=settings.HYDRA["audit_days"]))
+
+
+def purge_notifications(now: dt.datetime) -> int:
+    """What receivers were to be told more than ``notification_days`` ago."""
+    return _oldest(Notification.objects.all(), now - dt.timedelta(days=settings.HYDRA["notification_days"]))
+
+
+def purge_usage_by_tag(now: dt.datetime) -> int:
+    """Days that nobody can ask for any more."""
+    return UsageTag.objects.filter(day__lt=now.date() - dt.timedelta(days=DAYS_MAX + 1)).delete()[0]
+
+
+def _oldest(rows: QuerySet[Any], cutoff: dt.datetime) -> int:
+    """Those whose ``at`` is before; their numbers rise with time."""
     removed = 0
     for _ in range(MAX_BATCHES):
-        oldest = AuditEntry.objects.order_by("pk").values_list("pk", "at")[:BATCH]
-        due = [pk for pk, at in oldest if at < cutoff]
-        AuditEntry.objects.filter(pk__in=due).delete()
+        found = rows.order_by("pk").values_list("pk", "at")[:BATCH]
+        due = [pk for pk, at in found if at < cutoff]
+        rows.filter(pk__in=due).delete()
         removed += len(due)
         if len(due) < BATCH:
             break

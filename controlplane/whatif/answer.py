@@ -12,6 +12,7 @@ from controlplane.whatif.cases import Case
 from simulator.compare import Comparison, compare
 from simulator.measures import Run
 from simulator.report import document as reports
+from simulator.report import words
 from simulator.report.page import page
 
 Json = dict[str, Any]
@@ -45,7 +46,20 @@ def _alike(one: Run, two: Run) -> bool:
 def compared(case: Case, runs: Sequence[Run]) -> Comparison:
     found = compare(runs)
     found = _called(found) if case.accounts else found
-    return replace(found, notes=[*case.notes, *found.notes])
+    return replace(found, notes=[*case.notes, *_sample_errors(case, found), *found.notes])
+
+
+def _sample_errors(case: Case, found: Comparison) -> list[str]:
+    """How far a sample may be off, for each policy."""
+    if case.samples == 1:
+        return []
+    known = [(policy.policy, *words.said(policy.figures["wait_mean_s"].value, "s")) for policy in found.policies]
+    waits = "; ".join(f"{name}: {wait} ({interval or 'no interval'})" for name, wait, interval in known)
+    text = (
+        f"How far samples may be off is in every interval over seeds. The mean wait, with 95 % confidence: {waits}. "
+        "Waits in samples are rather longer than those of all jobs on all nodes, which even one another out."
+    )
+    return [text]
 
 
 def _called(found: Comparison) -> Comparison:

@@ -11,12 +11,13 @@ from controlplane.policy.federation import routers
 from controlplane.statestore.models import Simulation as Row
 from controlplane.whatif import fleet, history, pace
 from controlplane.whatif.drained import Drain
-from controlplane.whatif.redrawing import block_note, resampled
+from controlplane.whatif.redrawing import block_note, redrawn
 from simulator.engine import Setup, Simulation
 from simulator.site import Pace
 from simulator.workload import Machine, RunningJob, Submission
 
 Json = dict[str, Any]
+SAMPLES = 3  # of a history that is too large to be simulated as a whole: their differences tell the error
 
 
 class Unanswerable(Exception):
@@ -31,7 +32,8 @@ class Case:
     running_jobs: those that run already. drained: by policy's name, the
     sub-clusters that are emptied from the beginning on. drain: what is asked
     about one of these. redraw: the jobs of another seed, alike for all
-    policies; None: all seeds have the same.
+    policies; None: all seeds have the same. samples: how many ``jobs`` is
+    one of, each of which is another seed's.
     """
 
     workload: str
@@ -40,6 +42,7 @@ class Case:
     policies: dict[str, Json]
     window_s: float
     sample: float = 1.0
+    samples: int = 1
     notes: list[str] = field(default_factory=list)
     running_jobs: Sequence[RunningJob] = ()
     drained: dict[str, list[str]] = field(default_factory=dict)
@@ -63,11 +66,14 @@ class Case:
         yield from self.jobs
 
     def seeds(self, wanted: int) -> range:
-        """One, and a note, where nothing is left to chance: the jobs are the same, and no router throws dice."""
+        """As many as there are samples at least, whose differences tell how far one may be off.
+
+        One, and a note, where nothing is left to chance: the jobs are the same, and no router throws dice.
+        """
         if wanted > 1 and self.redraw is None and not self._by_chance():
             self.notes.append("One seed is enough: no policy leaves to chance where jobs go.")
             return range(1)
-        return range(wanted)
+        return range(max(wanted, self.samples))
 
     def _by_chance(self) -> bool:
         if sum(map(bool, self.sub_clusters.values())) < 2:
@@ -99,7 +105,7 @@ class Case:
 
 def of(row: Row) -> Case:
     """Read all of it. ``Unanswerable``, or ``Invalid`` where a policy is not valid for the present sub-clusters."""
-    recorded = history.read(row.begins_at, row.ends_at)
+    recorded = history.read(row.begins_at, row.ends_at, samples=SAMPLES)
     machines = fleet.read(recorded.sample)
     if not any(found for name, found in machines.sub_clusters.items() if name not in machines.draining):
         raise Unanswerable("no node takes containers now, so nothing can be simulated; add nodes first")
@@ -108,14 +114,15 @@ def of(row: Row) -> Case:
     if not jobs:
         raise Unanswerable("no job ran in this window in a queue that both policies have; choose another window")
     window = f"{row.begins_at:%Y-%m-%d %H:%M:%S} to {row.ends_at:%Y-%m-%d %H:%M:%S} UTC"
-    found = Case(window, jobs, machines.sub_clusters, policies, recorded.window_s, recorded.sample)
+    samples = [jobs] + [kept(each, policies.values(), list(machines.sub_clusters))[0] for each in recorded.others]
+    found = Case(window, jobs, machines.sub_clusters, policies, recorded.window_s, recorded.sample, len(samples))
     found.accounts = True
-    found.redraw = partial(resampled, jobs, recorded.window_s)
+    found.redraw = partial(redrawn, samples, recorded.window_s)
     found.drained = dict.fromkeys(policies, machines.draining)
     closed = _draining_note(machines.draining)
     found.notes = [*recorded.notes, *machines.notes, *closed, *skipped, *pace.note(found.pace)]
-    if row.seeds > 1:
-        found.notes.append(block_note(recorded.window_s))
+    if row.seeds > len(samples):
+        found.notes.append(block_note(recorded.window_s, len(samples)))
     return found
 
 

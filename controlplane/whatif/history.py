@@ -37,7 +37,7 @@ _ALL = f"""{CAME}
 """
 _CHOSEN = f"""
 CREATE TEMPORARY TABLE whatif_job ON COMMIT DROP AS
-SELECT id FROM ({{jobs}}) found WHERE {_HASH.format("id")} < %(below)s
+SELECT id FROM ({{jobs}}) found WHERE {_HASH.format("id")} >= %(from)s AND {_HASH.format("id")} < %(below)s
 """
 _SIZE = """
 SELECT count(DISTINCT w.id), COALESCE(sum(g.count), 0)
@@ -76,12 +76,16 @@ _TIMES = {"assumed": "tasks that have not run yet run for as long as others of t
 
 @dataclass(slots=True)
 class Recorded:
-    """jobs: in order of submission. sample: the part of all that they are. counted: what had to be assumed."""
+    """jobs: in order of submission. sample: the part of all that they are. counted: what had to be assumed.
+
+    others: further samples as large, of which no two have a job in common.
+    """
 
     jobs: list[Submission]
     window_s: float
     sample: float = 1.0
     counted: Counter[str] = field(default_factory=Counter)
+    others: list[list[Submission]] = field(default_factory=list)
 
     @property
     def containers(self) -> int:
@@ -89,14 +93,15 @@ class Recorded:
 
     @property
     def notes(self) -> list[str]:
-        return sample_note(self.sample) + assumption_notes(self.counted)
+        return sample_note(self.sample, 1 + len(self.others)) + assumption_notes(self.counted)
 
 
-def sample_note(sample: float) -> list[str]:
-    """What a reader has to know of a sample."""
+def sample_note(sample: float, samples: int = 1) -> list[str]:
+    """What a reader has to know of a sample, or of several."""
     part = f"{100 * sample:.2g} %"
+    what = "A sample" if samples == 1 else f"{samples} samples, of which none has a job of another, one for each seed"
     text = (
-        f"A sample: {part} of the jobs on {part} of the nodes of each sub-cluster. Limits that a policy names in units "
+        f"{what}: {part} of the jobs on {part} of the nodes of each sub-cluster. Limits that a policy names in units "
         "of resources are not made smaller."
     )
     return [text] if sample < 1 else []
@@ -114,12 +119,27 @@ def accounts_called(users: Iterable[str]) -> dict[str, str]:
     return {numbers[number]: name for number, name in found}
 
 
-def read(begin: dt.datetime, end: dt.datetime, most: int = CONTAINERS_MOST) -> Recorded:
-    """Five queries, one of them over the attempts. most: containers; of more, jobs are sampled."""
+def read(begin: dt.datetime, end: dt.datetime, most: int = CONTAINERS_MOST, samples: int = 1) -> Recorded:
+    """Five queries, one of them over the attempts. most: containers; of more, jobs are sampled.
+
+    samples: into how many a sample is divided, each read by five queries of its own.
+    """
     with transaction.atomic():
-        sample = choose(_ALL, begin, end, most)
-        reader = HistoryReader(begin, end, read_tasks(begin), ended_tasks(begin))
-        return Recorded(reader.in_order(), reader.window_s, sample, reader.counted)
+        sample = sample_of(*table(_ALL, begin, end), most)
+        if sample == 1:
+            return _read(begin, end, 1.0)
+        first, *more = (_read(begin, end, sample / samples, which) for which in range(samples))
+    for each in more:
+        first.others.append(each.jobs)
+        first.counted.update(each.counted)
+    return first
+
+
+def _read(begin: dt.datetime, end: dt.datetime, sample: float, which: int = 0) -> Recorded:
+    if sample < 1:
+        table(_ALL, begin, end, sample, which)
+    reader = HistoryReader(begin, end, read_tasks(begin), ended_tasks(begin))
+    return Recorded(reader.in_order(), reader.window_s, sample, reader.counted)
 
 
 def read_arrivals(begin: dt.datetime, end: dt.datetime, sample: float) -> Recorded:
@@ -152,24 +172,20 @@ def rank(number: int) -> int:
     return (number % 2147483647) * 2654435761 & 0xFFFFFFFF
 
 
-def choose(wanted: str, begin: dt.datetime, end: dt.datetime, most: int) -> float:
-    """Make the table of the jobs that are taken; the part of all that they are. wanted: a query of ours for numbers."""
-    sample = sample_of(*table(wanted, begin, end), most)
-    if sample < 1:
-        table(wanted, begin, end, sample)
-    return sample
-
-
 def sample_of(jobs: int, containers: int, most: int) -> float:
     """The part of so much that is not too much."""
     return min(1.0, most / max(1, containers), JOBS_MOST / max(1, jobs))
 
 
-def table(wanted: str, begin: dt.datetime, end: dt.datetime, sample: float = 1.0) -> tuple[int, int]:
-    """Make it with this part of them, in place of one that was there: how many jobs and containers these are."""
+def table(wanted: str, begin: dt.datetime, end: dt.datetime, sample: float = 1.0, which: int = 0) -> tuple[int, int]:
+    """Make it with this part of them, in place of one that was there: how many jobs and containers these are.
+
+    wanted: a query of ours for numbers of jobs. which: of the parts of this size that have no job in common.
+    """
+    part = {"from": int(which * sample * 2**32), "below": int((which + 1) * sample * 2**32)}
     with connection.cursor() as cursor:
         cursor.execute("DROP TABLE IF EXISTS whatif_job")
-        cursor.execute(_CHOSEN.format(jobs=wanted), {"begin": begin, "end": end, "below": int(sample * 2**32)})
+        cursor.execute(_CHOSEN.format(jobs=wanted), {"begin": begin, "end": end} | part)
         cursor.execute("ANALYZE whatif_job")
         cursor.execute(_SIZE)
         jobs, containers = cursor.fetchone()

@@ -36,9 +36,16 @@ def resampled(jobs: Sequence[Submission], span_s: float, seed: int) -> list[Subm
     return sorted(found, key=lambda job: job.at_s)  # sums of floats may differ in their last digit
 
 
-def block_note(span_s: float) -> str:
-    """What a reader has to know of resampled jobs."""
+def redrawn(samples: Sequence[Sequence[Submission]], span_s: float, seed: int) -> list[Submission]:
+    """The jobs of this seed: of each sample in turn as they came, and then drawn anew of each."""
+    drawn, which = divmod(seed, len(samples))
+    return resampled(samples[which], span_s, drawn)
+
+
+def block_note(span_s: float, told: int = 1) -> str:
+    """What a reader has to know of resampled jobs. told: seeds whose jobs came so."""
+    first = "first" if told == 1 else f"first {told}"
     return (
-        f"Of every seed but the first the jobs are drawn anew, alike for all policies: the time in which they came has "
-        f"{BLOCKS} parts of {span_s / BLOCKS:,.0f} s, and each is replaced by one that is drawn of these."
+        f"Of every seed but the {first} the jobs are drawn anew, alike for all policies: the time in which they came "
+        f"has {BLOCKS} parts of {span_s / BLOCKS:,.0f} s, and each is replaced by one that is drawn of these."
     )

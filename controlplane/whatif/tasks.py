@@ -34,6 +34,11 @@ def offer() -> None:
         log.info("a simulation begins", simulation=claim.number)
 
 
+def has_runners() -> bool:
+    """Whether this process has started some whose ends it has not taken in."""
+    return bool(_runners)
+
+
 def start(claim: Claim) -> "subprocess.Popen[bytes]":
     """A process that ends with this one: it reads the end of its standard input."""
     command = ["nice", "-n", NICE, sys.executable, str(settings.BASE_DIR / "manage.py"), "simulate"]

@@ -24,17 +24,13 @@ import { PAGES } from "./app/pages";
 import { placeOf } from "./app/place";
 import { theme } from "./app/theme";
 import { wireToCache } from "./live/hooks";
+import { styleNonce } from "./ui/nonce";
 
 // While it is asked who is signed in, the code of the page that the address names comes along. Should it fail, the visit asks again.
 placeOf(PAGES, location.pathname)?.page.page.load?.().catch(() => undefined);
 
 const client = new QueryClient();
 wireToCache(client);
-
-/** The policy of the page allows only style elements that carry this number. */
-function styleNonce(): string {
-  return document.querySelector<HTMLMetaElement>('meta[name="csp-nonce"]')?.content ?? "";
-}
 
 const root = document.getElementById("root");
 if (root) {

@@ -6,7 +6,7 @@ import selectors
 import socket
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -128,10 +128,13 @@ class ProcessRuntime:
         if self.connection is not None:
             self.connection.send(message)
 
-    def start(self, context: LaunchContext) -> None:
-        """Run a container. Before the list it is not said: what it starts would be missing there."""
+    def start(self, context: LaunchContext, secret: Sequence[str] = ()) -> None:
+        """Run a container. Before the list it is not said: what it starts would be missing there.
+
+        secret: lines that are not kept of what it prints. A supervisor that is older passes over them.
+        """
         if self.listed:
-            self._send({"op": "start", "order": asdict(context)})
+            self._send({"op": "start", "order": asdict(context), "secret": list(secret)})
 
     def stop(self, container_id: int, grace_s: float) -> None:
         """End a container, by force after ``grace_s``; asking again may only hasten it."""

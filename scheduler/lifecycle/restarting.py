@@ -54,8 +54,7 @@ class Restarts:
         self.unsure = [attempt for attempt in self.unsure if lives(run, attempt)]
         self.queue += [attempt for attempt in self.unsure if not run.remote[attempt[0]]]
         self.unsure = [attempt for attempt in self.unsure if run.remote[attempt[0]]]
-        while back := {attempt for attempt in self.queue[: self.width] if _is_back(run, attempt, serves)}:
-            self.queue = [attempt for attempt in self.queue if attempt not in back]
+        self.queue = [attempt for attempt in self.queue if not _is_back(run, attempt, serves)]
         return before != (len(self.now), len(self.queue), len(self.unsure))
 
 

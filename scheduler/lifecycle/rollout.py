@@ -9,7 +9,8 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class RolloutRules:
-    """max_unavailable: tasks of a group that are down at a time. min_ready_s: so long a task without a health check has
+    """max_unavailable: tasks of a group that are down at a time, and max_surge: that many more while as many others
+    stand in for them. min_ready_s: so long a task without a health check has
     to run until it counts. deadline_s: by when all has to serve, 0: none. max_failures: so many ends of new attempts
     are borne."""
 
@@ -17,6 +18,7 @@ class RolloutRules:
     min_ready_s: float = 10.0
     deadline_s: float = 600.0
     max_failures: int = 1
+    max_surge: int = 0
 
 
 @dataclass(slots=True)
@@ -41,6 +43,11 @@ class Rollout:
             return f"{self.failures} of its attempts failed, {self.rules.max_failures} are borne"
         late = self.limited and now_us >= self.due_us
         return f"it was not done within {self.rules.deadline_s:g} s" if late else ""
+
+    def width(self, standing_in: int) -> int:
+        """How many tasks of a group may be down now. standing_in: others that serve beside them. What is taken back
+        did not serve, so that there may be none."""
+        return max(int(self.back), self.rules.max_unavailable + standing_in)
 
     @property
     def limited(self) -> bool:

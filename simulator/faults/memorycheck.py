@@ -69,13 +69,13 @@ def check_sums(m: Memory) -> None:
     held, counts = np.zeros_like(n.gpu_held), np.zeros_like(n.containers)
     for slot in live.tolist():
         job, group = t.owner_of(slot)
-        at = int(t.node[slot])
-        used[at] += group.shape
+        at, (shape,) = int(t.node[slot]), m.containers_hold(np.array([slot]))
+        used[at] += shape
         held[at] |= t.gpus[slot]
         counts[at] += 1
-        queues[group.partition, job.queue_row] += group.shape
-        users[group.partition, job.user_row] += group.shape
-        jobs[group.partition, job.row] += group.shape
+        queues[group.partition, job.queue_row] += shape
+        users[group.partition, job.user_row] += shape
+        jobs[group.partition, job.row] += shape
     for name, sums, kept in (
         ("used", used, n.used), ("GPUs", held, n.gpu_held), ("containers", counts, n.containers),
         ("queues", queues, m.ledger.queues), ("users", users, m.ledger.users.held), ("jobs", jobs, m.ledger.jobs.held),

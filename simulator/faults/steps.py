@@ -187,8 +187,12 @@ class Steps:
             back, spec = chosen["revision"], deepcopy(chosen["spec"])
         else:
             spec["groups"][0]["command"] = [f"v{self.rng.randrange(4)}"]
+            if self.rng.random() < 0.5:
+                spec["groups"][0]["resources"]["memory_mib"] = self.rng.choice((512, 1024, 2048))
+        surge = self.rng.choice((0, 0, 1, 2))
         rules = {
-            "max_unavailable": self.rng.randrange(1, 4), "min_ready_s": self.rng.choice((0.0, 1.0)),
+            "max_unavailable": self.rng.randrange(1 - bool(surge), 4), "max_surge": surge,
+            "min_ready_s": self.rng.choice((0.0, 1.0)),
             "deadline_s": self.rng.choice((0.0, 4.0, 60.0)), "max_failures": self.rng.randrange(3),
         }  # fmt: skip
         revision -= self.rng.random() < 0.1

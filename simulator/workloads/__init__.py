@@ -54,7 +54,7 @@ def open_workload(name: str, path: str | Path | None = None, **options: Any) -> 
     for option in options:
         if option not in reader.options:
             known = ", ".join(sorted(reader.options)) or "none"
-            raise ValueError(f"{option!r} is no option of the workload {name}; options: {known}")
+            raise ValueError(f"{option[:40]!r} is no option of the workload {name}; options: {known}")
     if reader.reads_file:
         if path is None:
             raise ValueError(f"the workload {name} needs a path; give the file to read")

@@ -57,8 +57,8 @@ class Record:
             raise self.wrong(field, f"{value:g} is too small", f"give {least:g} or more")
         return float(value)
 
-    def whole(self, field: str, missing: int | None = None, least: float = -math.inf) -> int:
-        """Likewise a whole number."""
+    def whole(self, field: str, missing: int | None = None, least: float = -math.inf, most: float = math.inf) -> int:
+        """Likewise a whole number, at most ``most``."""
         value = self._given(field)
         if value is None and missing is not None:
             return missing
@@ -67,6 +67,8 @@ class Record:
         found = self.number(field, None if missing is None else float(missing), least)
         if not found.is_integer():
             raise self.wrong(field, f"{self._shown(field)} is not whole", "give a whole number")
+        if found > most:
+            raise self.wrong(field, f"{found:,.0f} is too large", f"give {most:,} or less")
         # A float would lose digits beyond its 53 bits.
         return value if isinstance(value, int) else int(found)
 

@@ -32,6 +32,7 @@ MEMORY_BYTES, CPU_S, FILE_BYTES = 3 << 30, 60, 64 << 20
 JOBS_MOST, CONTAINERS_MOST, MACHINES_MOST = 200_000, 1_000_000, 20_000
 SPAN_MOST_S = 366 * 86_400.0
 TEXT_MOST, QUEUES_MOST, NUMBER_MOST = 255, 100, 1_000_000_000
+LISTED_MOST = 3_000_000  # names and positions in the lists of all groups: what a small file may be full of, unzipped
 CUT = "cut the file, or an option of its reader may take a part"
 Json = dict[str, Any]
 
@@ -65,8 +66,9 @@ def main(what: str, kind: str, options: str) -> None:
     _bound()
     try:
         told = read(what, kind, json.loads(options))
-    except Wrong as error:
-        told = {"wrong": str(error), "remedy": error.remedy, "field": error.field}
+    except Wrong as error:  # which may quote what is no character
+        said = str(error).encode(errors="replace").decode()
+        told = {"wrong": said, "remedy": error.remedy, "field": error.field}
     except MemoryError:
         told = {"wrong": f"takes more than {MEMORY_BYTES >> 30} GiB of memory to read", "remedy": CUT, "field": TRACE}
     Path(TOLD).write_text(json.dumps(told))
@@ -117,10 +119,13 @@ def _opened(kind: str, options: Json) -> Any:
 def _counted(jobs: Iterable[Submission], told: Told) -> Iterator[Submission]:
     """The same, with what may be told of them in ``told``; ``Wrong`` at the first that is too much."""
     queues, users = Counter[str](), set[str]()
-    longest_s = 0.0
+    longest_s, listed = 0.0, 0
     for job in jobs:
         told.jobs += 1
         told.containers += sum(group.count for group in job.groups)
+        listed += sum(len(group.nodes) + len(group.racks) + len(group.after) + len(group.fails) for group in job.groups)
+        if listed > LISTED_MOST:
+            raise Wrong(f"has more than {LISTED_MOST:,} names of nodes and the like in lists, at job {job.number}", CUT)
         _check(job, told)
         longest_s = max(longest_s, *(float(group.run_s.max()) for group in job.groups))
         told.span_s = min(SPAN_MOST_S, max(1.0, job.at_s + longest_s))
@@ -157,8 +162,11 @@ def _check_group(job: Submission, group: SubmittedGroup, names: list[str]) -> No
         raise Wrong(f"{said} comes after one that is not there", "name groups of the same job in after")
     amounts = {name: getattr(group, name) for name in (*AXES, "retries")}
     for name, amount in amounts.items():
-        if amount > NUMBER_MOST:
-            raise Wrong(f"{said} has {amount:,} of {name}", f"give at most {NUMBER_MOST:,}")
+        if type(amount) is not int or not 0 <= amount <= NUMBER_MOST:
+            raise Wrong(f"{said} has {amount!r} of {name}", f"give a whole number up to {NUMBER_MOST:,}")
+    for text in (*group.nodes, *group.racks):
+        if len(text) > TEXT_MOST:
+            raise Wrong(f"{said} wants a node {text[:40]!r} and so on", f"give at most {TEXT_MOST} characters")
     try:
         _label(group.node_labels)
     except labels.LabelError as error:

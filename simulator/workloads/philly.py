@@ -32,6 +32,7 @@ WITHOUT_NODES = ("23dbec", "51b7ef", "925e2b", "795a4c")
 ROW = np.dtype([("at", "<i8"), ("run_s", "<f8"), ("gpus", "<i4"), ("vc", "<i4"), ("row", "<i8")])
 _PACKED = struct.Struct("<qdiiq")
 GPU_MIB, GPU_MILLI, GPUS_PER_NODE = 32_768, 4000, 8
+MOST_NODES = 1_000_000  # of a virtual cluster
 
 
 def read(
@@ -85,7 +86,7 @@ def _nodes(path: str | Path) -> dict[str, int]:
         vc = row.text("vc")
         if vc in found:
             raise row.wrong("vc", f"{vc[:40]!r} is there twice", "remove one")
-        found[vc] = row.whole("node num", least=1)
+        found[vc] = row.whole("node num", least=1, most=MOST_NODES)
     if not found:
         raise Unreadable(f"{path}: there is no virtual cluster in it; add a row for each")
     return found
@@ -95,7 +96,7 @@ def _columns(path: Path, skipped: Counter[str]) -> tuple[np.ndarray, list[str]]:
     """(j,) ``ROW`` in the order of the table, and the names of virtual clusters."""
     found, names = bytearray(), dict[str, int]()
     for row in rows(path, ("timestamp", "duration", "num_gpus", "cluster")):
-        run_s, gpus = row.number("duration"), row.whole("num_gpus")
+        run_s, gpus = row.number("duration"), row.whole("num_gpus", most=2**31 - 1)
         if run_s <= 0 or gpus < 1:
             skipped["no duration" if run_s <= 0 else "no GPUs"] += 1
             continue

@@ -31,7 +31,7 @@ import numpy as np
 from simulator.workload import Machine, Submission, SubmittedGroup
 from simulator.workloads.files import Record, Unreadable, objects
 from simulator.workloads.slsqueues import plain_name
-from simulator.workloads.slssynthetic import SYNTHETIC, synthetic_jobs
+from simulator.workloads.slssynthetic import MOST_TASKS, SYNTHETIC, synthetic_jobs
 from simulator.workloads.source import Source, one_of, resorted
 
 RUMEN, NATIVE = "mapTasks", "job.tasks"
@@ -240,7 +240,7 @@ def _native(job: Record, rules: _Rules, skipped: Counter[str]) -> tuple[Submitte
         name = plain_name(task.text("container.type", MAP))
         mib = task.whole("container.memory-mb", rules.memory_mib, 1)
         into = found.setdefault(name, _Tasks(mib, 1000 * task.whole("container.vcores", 1, 1)))
-        count = task.whole("count", 1, 1)
+        count = task.whole("count", 1, 1, MOST_TASKS)
         run_ms = _native_run_ms(task)
         if run_ms <= 0:
             skipped["tasks that never ran"] += count

@@ -26,7 +26,7 @@ from simulator.workloads.files import Record
 
 SYNTHETIC = "workloads"
 LEAST_MIB, LEAST_CORES, LEAST_S = 1024, 1, 1.0
-MOST_TASKS = 10_000_000
+MOST_TASKS = MOST_JOBS = 10_000_000  # of a job; in all
 Draw = Callable[[], float]
 
 
@@ -91,7 +91,7 @@ def synthetic_jobs(trace: Record) -> Iterator[Drawn]:
     workloads = tuple(_workload(w, rng) for w in trace.inner(SYNTHETIC))
     weights = tuple(w.number("workload_weight", least=0.0) for w in trace.inner(SYNTHETIC))
     _weighed(trace, SYNTHETIC, weights)
-    jobs = trace.whole("num_jobs", least=0)
+    jobs = trace.whole("num_jobs", least=0, most=MOST_JOBS)
     which = np.array([_weighted(weights, rng) for _ in range(jobs)], np.int32)
     at = np.array([_time(workloads[w], rng) for w in which], np.int64)
     for number, i in enumerate(np.argsort(at, kind="stable").tolist()):

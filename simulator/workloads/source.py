@@ -9,6 +9,7 @@ from typing import TypeVar
 from simulator.workload import Disordered, Submission
 
 T = TypeVar("T")
+SHOWN = 40  # characters of a value that is none
 
 
 class Source:
@@ -54,5 +55,5 @@ def one_of(option: str, value: str, choices: Iterable[str]) -> str:
     """``value`` where it is among ``choices``; else a ``ValueError`` that names them."""
     known = sorted(choices)
     if value not in known:
-        raise ValueError(f"{option}: {value!r} is unknown; use one of: {', '.join(known)}")
+        raise ValueError(f"{option}: {str(value)[:SHOWN]!r} is unknown; use one of: {', '.join(known)}")
     return value

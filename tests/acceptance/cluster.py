@@ -11,15 +11,18 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
+import httpx
 import psycopg
 import redis
 
 from client import Client
 from contract.jobs import Job
 from controlplane.embedded.home import Home
+from tests import forked, hydractl
 from tests.acceptance.relay import Relay
 from tests.homes import ready_made
 from tests.machine import FACTOR
@@ -116,6 +119,7 @@ class Cluster:
             self._relay()
         self.stack.environ |= environ or {}
         self._others: list[subprocess.Popen[str]] = []
+        self._kept: psycopg.Connection | None = None
 
     def _relay(self) -> None:
         """Ports are chosen before the first start, so that the settings can name the relays'."""
@@ -131,6 +135,8 @@ class Cluster:
     def __exit__(self, *_: object) -> None:
         for process in self._others:
             self.end(process)
+        if self._kept is not None:
+            self._kept.close()
         try:
             self.stack.stop()
         finally:
@@ -152,6 +158,14 @@ class Cluster:
         )
         self._others.append(process)
         return process
+
+    def fork(self, *words: str, environ: dict[str, str] | None = None) -> BaseProcess:
+        """As ``run``, from what has loaded the libraries; whoever asks for it ends it.
+
+        Its output goes nowhere: what it starts beside itself would keep a pipe open.
+        """
+        settings = self.stack.environ | (environ or {})
+        return forked.start([str(ROOT / "manage.py"), *words], settings, ROOT, [Path(os.devnull)] * 3)
 
     def end(self, process: "subprocess.Popen[str]") -> str:
         """Ask a further process to end; what it has printed."""
@@ -195,6 +209,13 @@ class Cluster:
     @cached_property
     def operator(self) -> Client:
         return self.stack.client("operator")
+
+    def hydractl(self, account: str, *words: str) -> "subprocess.CompletedProcess[str]":
+        """As ``tenant`` or ``operator``, from a shell in the folder of evidence. What fails fails the test."""
+        env = {"HYDRA_URL": self.stack.url, "HYDRA_TOKEN": self.stack.token(account), "HOME": str(self.evidence)}
+        done = hydractl.run(words, env | {"PATH": os.environ["PATH"]}, cwd=self.evidence)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done
 
     def spec(self, job_name: str, script: str, /, **group: Any) -> dict[str, Any]:
         """A job of one group whose tasks say that they started and then run ``script``."""
@@ -265,8 +286,16 @@ class Cluster:
     # --- rows and keys
 
     def sql(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
-        with self.connect() as connection:
-            return connection.execute(query, values).fetchall()
+        """The rows. A session is kept, since to begin one takes ten times as long; a Postgres may go and come back."""
+        try:
+            return self._session().execute(query, values).fetchall()
+        except psycopg.OperationalError:
+            return self._session().execute(query, values).fetchall()
+
+    def _session(self) -> psycopg.Connection:
+        if self._kept is None or self._kept.closed:
+            self._kept = self.connect()
+        return self._kept
 
     def connect(self) -> psycopg.Connection:
         return psycopg.connect(self.stack.database_url(), autocommit=True)
@@ -366,3 +395,13 @@ class Cluster:
 
     def _nodes(self) -> list[tuple[Any, ...]]:
         return self.sql("SELECT name, state FROM statestore_node WHERE name LIKE 'east-%%' OR name LIKE 'hollow-%%'")
+
+
+@contextlib.contextmanager
+def browser(cluster: Cluster, name: str, password: str) -> Iterator[httpx.Client]:
+    """Signed in with a session cookie, as browsers are."""
+    with httpx.Client(base_url=cluster.stack.url, follow_redirects=True, timeout=20, trust_env=False) as client:
+        token = client.get("/api/v1/auth/csrf").json()["csrf_token"]
+        body = {"username": name, "password": password}
+        assert client.post("/api/v1/auth/session", json=body, headers={"X-CSRFToken": token}).status_code == 200
+        yield client

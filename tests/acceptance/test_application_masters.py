@@ -9,7 +9,6 @@ from typing import Any
 import httpx
 import pytest
 
-from client.api import Client
 from contract.jobs import Job
 from tests.acceptance.cluster import SAY, SMALL, Cluster, alive
 from tests.limits import within
@@ -140,9 +139,7 @@ def test_the_guides_page_and_its_healthy_servers(cluster: Cluster, tmp_path: Pat
     wait_until(lambda: _healthy(cluster, job) == ["master/ui", "web/http", "web/http"], 60, "all of it serves")
     address = cluster.tenant.job(job.id).tracking
     assert address == f"/proxy/{job.id}/master.0.ui/?from=job"
-    with Client(cluster.stack.url) as anonymous:
-        token = anonymous.login("tenant", cluster.stack.home.secrets()["tenant_password"]).token
-    owner = {"Authorization": f"Token {token}"}
+    owner = {"Authorization": f"Token {cluster.stack.token()}"}
 
     def page() -> httpx.Response:
         return httpx.get(f"{cluster.stack.url}{address}", headers=owner, timeout=20, trust_env=False)

@@ -13,7 +13,6 @@ import pytest
 
 distributed = pytest.importorskip("distributed")
 
-from client import Client  # noqa: E402 - what follows needs distributed
 from client.dask import HydraCluster  # noqa: E402
 from tests.acceptance.cluster import Cluster, alive  # noqa: E402
 from tests.stack import wait_until  # noqa: E402
@@ -57,10 +56,8 @@ def test_an_adaptive_run_of_a_real_computation(cluster: Cluster) -> None:
             assert 2 <= len(containers) <= 3
             total = dask.submit(sum, dask.map(lambda i: i + 1, range(100))).result(60)
             assert total == 5050
-        with Client(cluster.stack.url) as anonymous:
-            token = anonymous.login("tenant", cluster.stack.home.secrets()["tenant_password"]).token
         link = workers.dashboard_link.replace("/status", "/health")
-        answer = httpx.get(link, headers={"Authorization": f"Token {token}"}, trust_env=False)
+        answer = httpx.get(link, headers={"Authorization": f"Token {cluster.stack.token()}"}, trust_env=False)
         assert answer.text.strip() == "ok"  # the scheduler's own pages, through the proxy
         wait_until(lambda: not workers.observed, 60, "nobody is kept once the work is done")
         job = workers.job_id

@@ -1,18 +1,25 @@
 """Commands in containers: on a real node, through a real web process, by the SDK and by hydractl."""
 
+import contextlib
+import os
 import re
+import socket
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
 import pytest
 from websockets.exceptions import InvalidStatus
-from websockets.sync.client import connect
+from websockets.sync.client import ClientConnection, connect
+from websockets.typing import Origin
 
 from client import Client, HydraError
 from client.execs import Piece, Running
 from tests import hydractl
-from tests.acceptance.cluster import Cluster, Start, alive
+from tests.acceptance.cluster import Cluster, Start, alive, browser
+from tests.acceptance.conftest import STRANGER
 from tests.patience import wait_until
 from wire import execs
 from wire.execs import Kind
@@ -25,10 +32,6 @@ def task(cluster: Cluster) -> Start:
     """One that stays until its job is killed."""
     job = cluster.task_job("visited", "echo mine > found; " + cluster.gate("stay"), grace_s=1)
     return cluster.started(job, 1)[0]
-
-
-def token_of(client: Client) -> str:
-    return client._transport.authorization.split()[1]
 
 
 def until(pieces: Iterator[Piece], pattern: bytes) -> bytes:
@@ -58,7 +61,7 @@ def test_a_command_runs_beside_the_task_with_its_streams_and_status(
     with pytest.raises(HydraError, match="could not be started: No such file or directory"):
         cluster.tenant.exec(task.container, ["no-such-command"])
     (job,) = cluster.sql("SELECT job_id FROM statestore_container WHERE id = %s", task.number)[0]
-    env = {"HYDRA_URL": cluster.stack.url, "HYDRA_TOKEN": token_of(cluster.tenant), "HOME": str(tmp_path)}
+    env = {"HYDRA_URL": cluster.stack.url, "HYDRA_TOKEN": cluster.stack.token(), "HOME": str(tmp_path)}
     shell = hydractl.run(("exec", str(job), "--", "sh", "-c", "cat; exit 4"), env, "said\n", tmp_path)
     assert (shell.returncode, shell.stdout) == (4, "said\n"), shell.stderr
     told = cluster.sql("SELECT after->>'command' FROM statestore_auditentry WHERE action = 'exec.begin'")
@@ -114,13 +117,71 @@ def _sleeper(client: Client, task: Start) -> tuple[Running, int]:
     return running, int(next(running.pieces()).data)
 
 
+# Says its port; sends back what has come once that has ended, which stays open the other way until then.
+ECHO = """
+import socket, threading
+server = socket.create_server(("127.0.0.1", 0))
+print(server.getsockname()[1], flush=True)
+def answer(connection):
+    with connection:
+        connection.sendall(b"".join(iter(lambda: connection.recv(65536), b"")))
+while True:
+    threading.Thread(target=answer, args=server.accept()[:1]).start()
+"""
+
+
+def test_ports_of_the_container_are_brought_here_and_no_others(cluster: Cluster, task: Start, tmp_path: Path) -> None:
+    web = int(cluster.stack.url.rpartition(":")[2])
+    payload, refused = os.urandom(1 << 20) * 4, list[tuple[int, str]]()
+    with cluster.tenant.open_exec(task.container, ["python3", "-c", ECHO]) as server:
+        port = int(next(server.pieces()).data)
+        with cluster.tenant.port_forward(
+            task.container, {port: 0, web: 0}, lambda *why: refused.append(why)
+        ) as forward, ThreadPoolExecutor(3) as pool:  # fmt: skip
+            here = forward.local[port]
+            assert list(pool.map(_echoed, [here] * 3, [payload, b"", b"short"])) == [payload, b"", b"short"]
+            assert _echoed(forward.local[web], b"GET / HTTP/1.0\r\n\r\n") == b"", "the node's other services are not"
+            wait_until(lambda: refused, 10, "why is told")
+            env = {"HYDRA_URL": cluster.stack.url, "HYDRA_TOKEN": cluster.stack.token(), "HOME": str(tmp_path)}
+            taken = hydractl.run(("port-forward", task.container, f"{here}:{port}"), env, "", tmp_path)
+            assert taken.returncode == 2 and "Address already in use" in taken.stderr, taken.stderr
+            (job,) = cluster.sql("SELECT job_id FROM statestore_container WHERE id = %s", task.number)[0]
+            cluster.tenant.kill(job)
+            with pytest.raises(HydraError, match="the container has ended"):
+                forward.wait()
+    assert refused == [(web, f"nothing of the container listens on port {web}")]
+    told = cluster.sql("SELECT after->>'ports' FROM statestore_auditentry WHERE action = 'forward.begin'")
+    assert told == [(f"[{port}, {web}]",)]
+
+
+def _echoed(port: int, data: bytes) -> bytes:
+    """What comes back of it, once it has been said and nothing more will be."""
+    with socket.create_connection(("127.0.0.1", port), 30) as connection:
+        writer = threading.Thread(target=_said, args=(connection, data))
+        writer.start()
+        found = bytearray()
+        with contextlib.suppress(ConnectionResetError):  # as one that is refused before all is read
+            while part := connection.recv(65_536):
+                found += part
+        writer.join()
+    return bytes(found)
+
+
+def _said(connection: socket.socket, data: bytes) -> None:
+    with contextlib.suppress(OSError):  # it may be refused meanwhile
+        connection.sendall(data)
+        connection.shutdown(socket.SHUT_WR)
+
+
 def test_nobody_else_gets_in(cluster: Cluster, task: Start, stranger: str) -> None:
     base, path = cluster.stack.url, f"/api/v1/containers/{task.container}/exec"
     order = {"command": ["echo", "secret"]}
-    own = {"Authorization": f"Token {token_of(cluster.tenant)}"}
+    own = {"Authorization": f"Token {cluster.stack.token()}"}
     begun = httpx.post(base + path, json=order, headers=own, trust_env=False).json()
     foreign = {"Authorization": f"Token {stranger}"}
-    assert httpx.post(base + path, json=order, headers=foreign, trust_env=False).status_code == 404
+    for what, body in (("exec", order), ("forward", {"ports": [80]})):
+        refused = httpx.post(f"{base}/api/v1/containers/{task.container}/{what}", json=body, headers=foreign)
+        assert refused.status_code == 404
     socket = "ws" + base.removeprefix("http") + begun["socket"]
     node = socket.replace("/ws/v1/", "/node/v1/")
     for url, headers in ((socket, foreign), (socket, {}), (node, {"Authorization": "Node 1:guessed"}), (node, own)):
@@ -130,3 +191,31 @@ def test_nobody_else_gets_in(cluster: Cluster, task: Start, stranger: str) -> No
         assert execs.frame(Kind.STDOUT, b"secret\n") in list(mine)
     with pytest.raises(InvalidStatus), connect(socket, additional_headers=own, proxy=None):
         pass  # it was good once
+
+
+def test_a_page_of_ours_has_its_account_and_no_other_page(cluster: Cluster, task: Start) -> None:
+    base, path = cluster.stack.url, f"/api/v1/containers/{task.container}/exec"
+    with browser(cluster, *STRANGER) as other:
+        foreign = other.cookies["sessionid"]
+    with browser(cluster, "tenant", cluster.stack.home.secrets()["tenant_password"]) as owner:
+        headers = {"X-CSRFToken": owner.cookies["csrftoken"], "Origin": base}
+        assert owner.post(path, json={"command": ["true"]}, headers={"Origin": base}).status_code == 403
+        begun = owner.post(path, json={"command": ["echo", "seen"]}, headers=headers).json()
+        session = owner.cookies["sessionid"]
+    socket = "ws" + base.removeprefix("http") + begun["socket"]
+    elsewhere = (None, "null", "http://127.0.0.1:1", "https" + base.removeprefix("http"), base + ".example")
+    tried = [(session, origin) for origin in elsewhere] + [(foreign, base), ("guessed", base)]
+    for cookie, origin in tried:
+        with pytest.raises(InvalidStatus), _as_browser(socket, cookie, origin):
+            pass
+    with _as_browser(socket, session, base) as mine:
+        assert execs.frame(Kind.STDOUT, b"seen\n") in list(mine)
+
+
+def _as_browser(socket: str, session: str, origin: str | None) -> ClientConnection:
+    return connect(
+        socket,
+        additional_headers={"Cookie": f"sessionid={session}"},
+        origin=Origin(origin) if origin else None,
+        proxy=None,
+    )

@@ -157,8 +157,8 @@ def test_keys_roll_without_stopping_anything(cluster: Cluster):
     for name in ("web", "worker-a", "worker-b"):
         cluster.stack.hold(name)
     second = {"HYDRA_LEASE_KEY_ID": "2"}
-    web = cluster.run("web", environ=second)
-    worker = cluster.run("worker", "--name", "worker-c", "--queues", "rm.east,control", environ=second)
+    web = cluster.fork("web", environ=second)
+    worker = cluster.fork("worker", "--name", "worker-c", "--queues", "rm.east,control", environ=second)
     try:
         cluster.led(epoch, 20)
         cluster.settled(cluster.task_job("new-key", "true", count=6), 30)
@@ -167,8 +167,9 @@ def test_keys_roll_without_stopping_anything(cluster: Cluster):
         documents = [cluster.redis.get(keys.desired(SUB_CLUSTER, cluster.node_id(f"east-{i}"))) for i in (1, 2, 3)]
         assert {desired.HEADER.unpack_from(d)[8] for d in documents} == {2}, "documents are signed with the new key"
     finally:
-        cluster.end(worker)
-        cluster.end(web)
+        for process in (worker, web):
+            process.terminate()
+            process.join(20)
         for name in ("web", "worker-a", "worker-b"):
             cluster.stack.release(name)
     cluster.settled(cluster.task_job("old-key", "true", count=6), 30)

@@ -2,9 +2,6 @@
 
 import json
 import math
-import os
-import subprocess
-import sys
 import threading
 import urllib.request
 from collections.abc import Iterator
@@ -14,14 +11,12 @@ from typing import Any
 
 import pytest
 
-from client import Client
 from contract.jobs import Job
 from contract.nodes import Node
 from tests.acceptance.cluster import Cluster
 from tests.limits import no_sooner
 from tests.machine import FACTOR
 from tests.patience import let_pass, wait_until
-from tests.stores import ROOT
 
 pytestmark = pytest.mark.acceptance
 
@@ -77,16 +72,7 @@ def watching(cluster: Cluster) -> Iterator[Watch]:
 
 def hydractl(cluster: Cluster, *words: str) -> str:
     """As the operator, from a shell."""
-    with Client(cluster.stack.url) as anonymous:
-        token = anonymous.login("operator", cluster.stack.home.secrets()["operator_password"]).token
-    env = {"PATH": os.environ["PATH"], "HYDRA_VENV": sys.prefix, "HYDRA_URL": cluster.stack.url, "HYDRA_TOKEN": token}
-    env["HOME"] = str(cluster.evidence)
-    done = subprocess.run(
-        [str(ROOT / "hydractl"), *words], env=env, cwd=cluster.evidence, capture_output=True, text=True, timeout=120,
-        check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+    return cluster.hydractl("operator", *words).stdout
 
 
 def node(cluster: Cluster, name: str) -> Node:

@@ -2,14 +2,12 @@
 
 import os
 import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 import httpx
 import pytest
 
 from contract.jobs import Endpoint, Job
-from tests.acceptance.cluster import Cluster
+from tests.acceptance.cluster import Cluster, browser
 from tests.acceptance.conftest import STRANGER
 from tests.patience import wait_until
 from tests.stores import ROOT
@@ -23,16 +21,6 @@ def serving(cluster: Cluster, job: Job, count: int) -> list[Endpoint]:
         return found if len(found) == count and all(e.healthy for e in found) else []
 
     return wait_until(healthy, 60, f"{count} endpoints of {job.name} are healthy")
-
-
-@contextmanager
-def browser(cluster: Cluster, name: str, password: str) -> Iterator[httpx.Client]:
-    """Signed in with a session cookie, as browsers are."""
-    with httpx.Client(base_url=cluster.stack.url, follow_redirects=True, timeout=20, trust_env=False) as client:
-        token = client.get("/api/v1/auth/csrf").json()["csrf_token"]
-        body = {"username": name, "password": password}
-        assert client.post("/api/v1/auth/session", json=body, headers={"X-CSRFToken": token}).status_code == 200
-        yield client
 
 
 def test_a_service_is_reached_by_its_owner_and_by_no_stranger(cluster: Cluster, stranger: str) -> None:
@@ -123,13 +111,23 @@ def test_a_service_is_changed_while_it_serves(cluster: Cluster) -> None:
     assert [e.revision for e in third] == [2, 2]
     with browser(cluster, "tenant", cluster.stack.home.secrets()["tenant_password"]) as owner:
         assert owner.get(third[0].proxy).text == "better"
+    spec["groups"][0]["resources"] = {"memory_mib": 96, "vcores_milli": 120, "gpus": 0}
+    tenant.update(job.id, 2, spec, max_unavailable=0, max_surge=1)
+    third = changed(cluster, job, 2, revision=3, down=0)
+    assert [c.memory_mib for c in tenant.containers(job.id) if not c.finished_at] == [96, 96]
     spec["groups"][0]["command"] = ["false"]
-    tenant.update(job.id, 2, spec, max_failures=0)
-    fourth = changed(cluster, job, 2, revision=4, down=1)
+    tenant.update(job.id, 3, spec, max_failures=0)
+    fourth = changed(cluster, job, 2, revision=5, down=1)
     assert {e.container for e in fourth} & {e.container for e in third}, "who had not changed yet serves on"
     told = [(event.kind, event.message) for event in tenant.events(job.id)]
-    assert ("update_failed", "revision 3: 1 of its attempts failed, 0 are borne") in told
-    assert [(r.revision, r.back) for r in tenant.revisions(job.id)] == [(4, 2), (3, None), (2, None), (1, None)]
+    assert ("update_failed", "revision 4: 1 of its attempts failed, 0 are borne") in told
+    assert [(r.revision, r.back) for r in tenant.revisions(job.id)] == [
+        (5, 3),
+        (4, None),
+        (3, None),
+        (2, None),
+        (1, None),
+    ]
     assert {c.reason for c in tenant.containers(job.id) if c.finished_at} == {"STOPPED", "EXIT_CODE"}
 
 

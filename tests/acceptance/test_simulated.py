@@ -1,4 +1,4 @@
-"""The same script of jobs on four real node managers and in simulation: the same places, and nearly the same times."""
+"""The same scripts of jobs on four real node managers and in simulation: the same places, and nearly the same times."""
 
 import os
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ from tests.stack import Stack
 pytestmark = pytest.mark.faults
 
 NODES = 4
-QUEUE = "root.default"
+HALVES = {"queues": {name: {"guaranteed": 0.5, "open_to_all": True} for name in ("default", "other")}}
 TRIES = 4
 LATE_S = 1.0  # of the real one, which starts processes and waits for what they say
 
@@ -38,20 +38,30 @@ class Scripted:
     run_s: int
     gap_s: float = 0.5
     gang: bool = False
+    queue: str = "root.default"
 
     def runs_s(self, beat_s: int) -> np.ndarray:
         return beat_s * (self.run_s + np.arange(self.tasks, dtype=np.float64))
 
 
+Script = tuple[Scripted, ...]
 # What ends lies apart by about a beat or more, so that the order of ends is that of the script.
-SCRIPT = (
-    Scripted(4, 0.5, 8),
-    Scripted(2, 0.3, 4),
-    Scripted(3, 0.5, 3, gang=True),
-    Scripted(1, 0.2, 2),
-    Scripted(2, 0.5, 1),
-    Scripted(2, 0.9, 1),
-)
+SCRIPTS: dict[str, Script] = {
+    "sizes and a gang": (
+        Scripted(4, 0.5, 8),
+        Scripted(2, 0.3, 4),
+        Scripted(3, 0.5, 3, gang=True),
+        Scripted(1, 0.2, 2),
+        Scripted(2, 0.5, 1),
+        Scripted(2, 0.9, 1),
+    ),
+    # The first queue has all there is; what ends goes to the other until that wants no more.
+    "two queues": (
+        Scripted(8, 0.5, 3),
+        Scripted(2, 0.5, 13),
+        Scripted(3, 0.5, 11, queue="root.other"),
+    ),
+}
 Ran = dict[tuple[int, int], tuple[str, float, float]]  # job, task -> node, start and end since the first submission
 
 
@@ -76,12 +86,12 @@ def group(s: Scripted, vcores: int, beat_s: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def submitted(tenant: Client, vcores: int, beat_s: int) -> tuple[list[int], list[datetime]]:
+def submitted(tenant: Client, script: Script, vcores: int, beat_s: int) -> tuple[list[int], list[datetime]]:
     """Play the script: each job's number, and when it was stored."""
     jobs, at = [], []
-    for s in SCRIPT:
+    for s in script:
         let_pass(s.gap_s * beat_s)  # the script's own beat, not a wait for anything
-        job = tenant.submit({"name": "scripted", "queue": QUEUE, "groups": [group(s, vcores, beat_s)]})
+        job = tenant.submit({"name": "scripted", "queue": s.queue, "groups": [group(s, vcores, beat_s)]})
         assert job.submitted_at is not None
         jobs.append(job.id)
         at.append(job.submitted_at)
@@ -99,18 +109,18 @@ def really(tenant: Client, jobs: list[int], first: datetime) -> Ran:
     return found
 
 
-def simulated(machines: list[Machine], policy: dict[str, Any], at: list[float], beat_s: int) -> Ran:
+def simulated(machines: list[Machine], script: Script, policy: dict[str, Any], at: list[float], beat_s: int) -> Ran:
     """The same script under the same policy."""
     vcores = machines[0].vcores_milli
     work = [
         Submission(
             t,
-            QUEUE,
+            s.queue,
             "tenant",
             (SubmittedGroup(s.tasks, 64, round(vcores * s.part), s.runs_s(beat_s), gang=s.gang),),
             number,
         )
-        for number, (s, t) in enumerate(zip(SCRIPT, at, strict=True))
+        for number, (s, t) in enumerate(zip(script, at, strict=True))
     ]
     s = Simulation(Setup({"one": machines}, policy, Pace(), check=True), work)
     names = {row["id"]: row["name"] for row in s.rows.subs[1].nodes.values()}
@@ -138,31 +148,35 @@ def places(ran: Ran) -> dict[tuple[int, int], str]:
     return {key: node for key, (node, _, _) in ran.items()}
 
 
-def played(stack: Stack, machines: list[Machine], beat_s: int) -> tuple[Ran, Ran]:
+def played(stack: Stack, script: Script, machines: list[Machine], beat_s: int) -> tuple[Ran, Ran]:
     """The script on the real nodes, and in simulation with the same submissions.
 
     Nodes that are alike take turns. In which order, and whose turn it is when the script begins, is all that the
     simulation is not told: the first job's tasks, one for each node, show it.
     """
     operator, tenant = stack.client("operator"), stack.client("tenant")
-    jobs, stored = submitted(tenant, machines[0].vcores_milli, beat_s)
+    jobs, stored = submitted(tenant, script, machines[0].vcores_milli, beat_s)
     real = really(tenant, jobs, stored[0])
     at = [(moment - stored[0]).total_seconds() for moment in stored]
     turns = [places(real)[0, task] for task in range(NODES)]
     in_turn = sorted(machines, key=lambda m: turns.index(m.name) if m.name in turns else NODES)
-    return real, simulated(in_turn, operator.policy().document, at, beat_s)
+    return real, simulated(in_turn, script, operator.policy().document, at, beat_s)
 
 
 @pytest.mark.timeout(900)
-def test_a_script_runs_in_simulation_as_on_real_nodes(stack: Stack) -> None:
-    nodes = sorted(stack.client("operator").nodes(), key=lambda node: node.id)
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_a_script_runs_in_simulation_as_on_real_nodes(stack: Stack, name: str) -> None:
+    operator, script = stack.client("operator"), SCRIPTS[name]
+    pushed = operator.apply_policy((operator.policy().document or {}) | HALVES, "two halves", force=True)
+    wait_until(lambda: operator.policy_convergence(pushed.version).converged, 30, "all run it")
+    nodes = sorted(operator.nodes(), key=lambda node: node.id)
     machines = [
         Machine(n.name, int(n.capacity.memory_mib), int(n.capacity.vcores_milli), rack=n.rack, labels=n.labels)
         for n in nodes
     ]
     for again in range(TRIES):
         beat_s = max(beat(), 1 + 2 * again)
-        real, ours = played(stack, machines, beat_s)
+        real, ours = played(stack, script, machines, beat_s)
         # A machine with too much to do ends what lies a second apart as it likes, or sees in one round what lay in two.
         if in_order(real) == in_order(ours) and places(real) == places(ours):
             break

@@ -1,7 +1,6 @@
 """A federation of three sub-clusters, each with its own RM process and nodes, of which whole ones go away."""
 
 import contextlib
-import os
 import shutil
 import signal
 import tempfile
@@ -17,10 +16,9 @@ import psycopg
 import pytest
 
 from contract.jobs import Job
-from tests import forked, invariants
+from tests import invariants
 from tests.acceptance.cluster import Cluster, start_node
 from tests.patience import wait_until
-from tests.stores import ROOT
 
 NAMES = ("east", "west", "north")
 NODES = 2
@@ -104,9 +102,7 @@ class Federation(Cluster):
         super().__exit__(*exc)
 
     def _worker(self, name: str, queue: str) -> BaseProcess:
-        """Its output goes nowhere: what it starts beside itself would keep a pipe open."""
-        words = [str(ROOT / "manage.py"), "worker", "--name", name, "--queues", queue]
-        return forked.start(words, self.stack.environ, ROOT, [Path(os.devnull)] * 3)
+        return self.fork("worker", "--name", name, "--queues", queue)
 
     def lead(self, name: str) -> None:
         self.workers[name] = self._worker(f"rm-{name}", f"rm.{name}")

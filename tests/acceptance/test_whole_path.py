@@ -2,20 +2,16 @@
 
 import hashlib
 import json
-import os
 import re
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from client import Client, HydraError
+from client import HydraError
 from tests.acceptance.cluster import SMALL, Cluster, alive
 from tests.patience import wait_until
-from tests.stores import ROOT
 
 
 def containers(cluster: Cluster, job: int) -> list:
@@ -262,12 +258,5 @@ def test_a_trace_is_replayed_at_its_pace_on_the_running_cluster(cluster: Cluster
 
 def hydractl(cluster: Cluster, *words: str) -> str:
     """As the tenant, from a shell: all it writes."""
-    with Client(cluster.stack.url) as anonymous:
-        token = anonymous.login("tenant", cluster.stack.home.secrets()["tenant_password"]).token
-    env = {"PATH": os.environ["PATH"], "HYDRA_VENV": sys.prefix, "HYDRA_URL": cluster.stack.url, "HYDRA_TOKEN": token}
-    done = subprocess.run(
-        [str(ROOT / "hydractl"), *words], env=env | {"HOME": str(cluster.evidence)}, capture_output=True, text=True,
-        timeout=120, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = cluster.hydractl("tenant", *words)
     return done.stdout + done.stderr

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Page, expect
 
-from client import Client
 from tests.browser.barriers import barriers
 from tests.browser.chromium import sign_in
 from tests.stack import Stack
@@ -25,13 +24,11 @@ def operator(page: Page, site: Stack) -> Page:
 @pytest.fixture
 def running(site: Stack) -> Iterator[str]:
     """A job of the tenant's that holds something while the page is looked at; its name."""
-    with Client(site.url) as nobody:
-        token = nobody.login("tenant", site.home.secrets()["tenant_password"]).token
     group = {"name": "hold", "count": 2, "command": ["sleep", "120"], "resources": NEEDS}
-    with Client(site.url, token) as client:
-        made = client.submit({"name": f"hold-{uuid.uuid4().hex[:8]}", "queue": "root.default", "groups": [group]})
-        yield made.name
-        client.kill(made.id)
+    client = site.client()
+    made = client.submit({"name": f"hold-{uuid.uuid4().hex[:8]}", "queue": "root.default", "groups": [group]})
+    yield made.name
+    client.kill(made.id)
 
 
 def row(page: Page, path: str):  # type: ignore[no-untyped-def] - a locator

@@ -43,6 +43,7 @@ CHOICES: dict[str, list[dict[str, Any]]] = {
 JOB = {"name": "x", "groups": [{"name": "g", "command": ["true"]}]}
 BY_NAME: dict[str, Any] = {"digest": "0" * 64, "source": __file__, "job": JOB, "jobs": [JOB], "files": []}
 BY_TYPE: dict[str, Any] = {"int": 7, "str": "x", "datetime": datetime.now(UTC), "Sequence[str]": ["x"]}
+BY_TYPE["Mapping[int, int]"] = {7: 0}
 
 
 class Handler(BaseHTTPRequestHandler):

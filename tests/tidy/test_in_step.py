@@ -15,7 +15,7 @@ from controlplane.statestore.models.amounts import AmountFields, UsedFields
 from controlplane.statestore.resourcecolumns import SECONDS
 from nodemanager.config import Config
 from simulator.workload import Machine, SubmittedGroup
-from wire import desired
+from wire import desired, execs
 from wire.desired import Lease
 from wire.nodeapi import Register
 from wire.resources import AXES
@@ -86,3 +86,14 @@ def test_defaults_that_the_page_leaves_out_of_a_job_file() -> None:
         fields = {field: f for field, f in model.model_fields.items() if not f.is_required() and field not in shown}
         given = {field: getattr(f.default, "model_dump", lambda d=f.default: d)() for field, f in fields.items()}
         assert defaults_in_typescript(name) == given, f"{name} in {DOCUMENT} is not contract/jobspec.py's"
+
+
+def test_the_pages_terminal_speaks_the_frames_of_execs() -> None:
+    """Numbers of kinds and of what may be on its way: in another step, a terminal would stand still or be cut off."""
+    text = (ROOT / "frontend/src/pages/job/terminal/frames.ts").read_text()
+    kinds = dict(re.findall(r"(\w+): (\d+)", text[: text.index("as const")]))
+    assert kinds == {kind.name: str(kind.value) for kind in execs.Kind}
+    sizes = dict(re.findall(r"export const (\w+) = ([\d_]+);", text))
+    assert {name: int(size) for name, size in sizes.items()} == {
+        name: getattr(execs, name) for name in ("DATA_MAX", "WINDOW", "OVERHEAD")
+    }

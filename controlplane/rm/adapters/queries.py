@@ -1,6 +1,7 @@
 """The RM's SQL, named."""
 
-from controlplane.statestore.resourcecolumns import HELD, SECONDS, per_axis, per_axis_second
+from controlplane.statestore.resourcecolumns import HELD, SECONDS, per_axis, per_axis_held, per_axis_second
+from wire.resources import AXES
 from wire.states import LIVE_NODE_MAX, TERMINAL, ContainerState, JobState, NodeState, TaskState
 
 _UP = int(NodeState.UP)  # nodes in a state up to this one are there, and report
@@ -146,6 +147,16 @@ UPDATE statestore_job j SET state = v.state, epoch = %s, message = v.message, pr
     AS v(id, state, message, priority, queue, admitted, started, finished)
  WHERE j.id = v.id AND j.epoch <= %s
 """
+# Of most accounts there is no receiver, and nothing else is looked at.
+NOTIFY = """
+INSERT INTO statestore_notification (receiver_id, job_id, event, at, state, attempts, error)
+SELECT r.id, v.job, v.event, to_timestamp(%s / 1e6), 'waiting', 0, ''
+  FROM unnest(%s::bigint[], %s::bigint[], %s::text[], %s::text[]) WITH ORDINALITY AS v(job, owner, event, named, ord)
+  JOIN statestore_receiver r ON r.owner_id = v.owner
+ WHERE r.every_job ? v.event OR r.name = ANY(string_to_array(v.named, ','))
+ ORDER BY v.ord, r.id
+ON CONFLICT DO NOTHING
+"""
 UPDATE_GROUPS = f"""
 UPDATE statestore_taskgroup g SET state = v.state, running = v.running, succeeded = v.succeeded, failed = v.failed,
        killed = v.killed, retried = v.retried, reason = v.reason,
@@ -162,12 +173,20 @@ UPDATE statestore_job j SET services = v.services, task_count = v.tasks
   FROM unnest(%s::bigint[], %s::jsonb[], %s::int[]) AS v(id, services, tasks)
  WHERE j.id = v.id AND j.epoch <= %s
 """
+HAD = f"""
+SELECT id, {per_axis_held("{1}")} FROM statestore_container WHERE sub_cluster_id = %s AND job_id = ANY(%s::bigint[])
+"""
 REVISIONS = "SELECT revisions FROM statestore_job WHERE id = %s"
 REVISE = """
 UPDATE statestore_job j SET spec = v.spec, revisions = v.revisions,
        spec_bytes = CASE WHEN v.size > 0 THEN v.size ELSE j.spec_bytes END
   FROM unnest(%s::bigint[], %s::jsonb[], %s::jsonb[], %s::int[]) AS v(id, spec, revisions, size)
  WHERE j.id = v.id AND j.epoch <= %s
+"""
+RESHAPE = f"""
+UPDATE statestore_taskgroup g SET {per_axis("{0} = v.{0}")}
+  FROM unnest(%s::bigint[], %s::smallint[], {", ".join(["%s::int[]"] * len(AXES))}) AS v(job, no, {", ".join(AXES)})
+ WHERE g.job_id = v.job AND g.no = v.no
 """
 COUNT_TASKS = """
 UPDATE statestore_taskgroup g SET count = v.count
@@ -315,6 +334,34 @@ SELECT to_timestamp(hour * 3600.0), %s, queue, owner, containers, {", ".join(SEC
     AS v(hour, queue, owner, containers, {", ".join(SECONDS)})
 ON CONFLICT (hour, sub_cluster_id, queue, owner_id) DO UPDATE
    SET containers = u.containers + EXCLUDED.containers, {per_axis_second("{0} = u.{0} + EXCLUDED.{0}")}
+"""
+# Of a day an account has so many tags of its own, those that came first; all others together have the empty one.
+_OF_TAGS = ("containers", "failed", "cpu_ms", *SECONDS)
+ADD_TAGGED = f"""
+WITH more AS MATERIALIZED (
+    SELECT date '1970-01-01' + day::int AS day, queue, owner, tag, {", ".join(_OF_TAGS)}
+      FROM unnest(%s::bigint[], %s::text[], %s::bigint[], %s::text[], %s::bigint[], %s::bigint[], %s::bigint[],
+                  {per_axis_second("%s::bigint[]")}) AS v(day, queue, owner, tag, {", ".join(_OF_TAGS)})
+), known AS MATERIALIZED (
+    SELECT DISTINCT m.owner, m.day, k.tag
+      FROM (SELECT DISTINCT owner, day FROM more) m
+      JOIN statestore_usagetag k ON k.owner_id = m.owner AND k.day = m.day WHERE k.tag <> ''
+), placed AS (
+    SELECT owner, day, tag,
+           EXISTS (SELECT FROM known k WHERE (k.owner, k.day, k.tag) = (m.owner, m.day, m.tag)) AS known,
+           (SELECT count(*) FROM known k WHERE (k.owner, k.day) = (m.owner, m.day)) AS had
+      FROM (SELECT DISTINCT owner, day, tag FROM more) m
+), named AS (
+    SELECT owner, day, tag,
+           CASE WHEN known OR had + row_number() OVER (PARTITION BY owner, day, known ORDER BY tag) <= %s
+                THEN tag ELSE '' END AS name
+      FROM placed
+)
+INSERT INTO statestore_usagetag AS u (day, sub_cluster_id, queue, owner_id, tag, {", ".join(_OF_TAGS)})
+SELECT m.day, %s, m.queue, m.owner, n.name, {", ".join(f"sum(m.{column})" for column in _OF_TAGS)}
+  FROM more m JOIN named n USING (owner, day, tag) GROUP BY 1, 3, 4, 5 ORDER BY 1, 3, 4, 5
+ON CONFLICT (owner_id, day, tag, queue, sub_cluster_id) DO UPDATE
+   SET {", ".join(f"{column} = u.{column} + EXCLUDED.{column}" for column in _OF_TAGS)}
 """
 ADD_ROUND = """
 INSERT INTO statestore_round (sub_cluster_id, first_seq, last_seq, at, epoch, number, placed, ended, plan_us,

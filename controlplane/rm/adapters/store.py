@@ -40,10 +40,11 @@ from controlplane.rm.rows import (
 )
 from controlplane.statestore import acknowledgements, loads, shares
 from controlplane.statestore.membership import FENCED, Leadership
+from controlplane.statestore.models.audit import TAGS_MAX
 from scheduler.lifecycle.group import BACKOFF_MAX_S
 from scheduler.lifecycle.guest import UNLOWERED, GuestRun, pack
-from wire.resources import AXES
-from wire.states import ContainerState
+from wire.resources import AXES, Amounts, amounts
+from wire.states import ContainerState, JobState
 
 _TRANSACTION_GONE = "25"  # class of SQLSTATEs; one of them ends a session that was stopped inside a transaction
 
@@ -157,6 +158,14 @@ class PostgresStore:
 
     def containers(self) -> list[ContainerRow]:
         return self._rows(ContainerRow, queries.CONTAINERS, self.sub_cluster_id)
+
+    def had(self, jobs: Sequence[int]) -> dict[int, Amounts]:
+        """What each live container of these jobs here was given, by its id."""
+        if not jobs:
+            return {}
+        with _translated():
+            rows = self.connection.execute(queries.HAD, (self.sub_cluster_id, list(jobs))).fetchall()
+        return {cid: amounts(given) for cid, *given in rows}
 
     def places_elsewhere(self) -> list[PlaceRow]:
         """The nodes of other sub-clusters."""
@@ -336,6 +345,7 @@ class PostgresStore:
                 [j.finished_us for j in jobs],
             ]
             self.connection.execute(queries.UPDATE_JOBS, (self.epoch, *columns, self.epoch))
+            self._notify(c)
             done = [j.id for j in jobs if j.finished_us and any(g.remote for g in j.groups)]
             if done:
                 self.connection.execute(queries.DROP_ASKS, (done,))
@@ -356,6 +366,15 @@ class PostgresStore:
                 ),
             )
 
+    def _notify(self, c: Changes) -> None:
+        """Receivers are to be told of the jobs that have begun or ended in this round."""
+        told = [(j, "started") for j in c.jobs.values() if j.started_us == c.at_us]
+        told += [(j, JobState(j.run.state).name.lower()) for j in c.jobs.values() if j.finished_us == c.at_us]
+        if told:
+            named = [",".join(j.notify.get(event, ())) for j, event in told]
+            columns = [[j.id for j, _ in told], [j.owner for j, _ in told], [event for _, event in told], named]
+            self.connection.execute(queries.NOTIFY, (c.at_us, *columns))
+
     def _services(self, c: Changes) -> None:
         jobs = list(c.services.values())
         said = [Jsonb(job.services()) for job in jobs]
@@ -366,6 +385,8 @@ class PostgresStore:
             specs, sizes = [Jsonb(r["spec"]) for r in last], [r["size"] for r in last]
             said = [Jsonb(revisions) for revisions in c.revisions.values()]
             self.connection.execute(queries.REVISE, (list(c.revisions), specs, said, sizes, self.epoch))
+            given = [(job.id, g.run.no, *g.amounts) for job in jobs if job.id in c.revisions for g in job.groups]
+            self.connection.execute(queries.RESHAPE, [list(column) for column in zip(*given, strict=True)])
         counts = [(job.id, g.run.no, g.run.count) for job in jobs for g in job.groups]
         self.connection.execute(queries.COUNT_TASKS, [list(column) for column in zip(*counts, strict=True)])
 
@@ -436,6 +457,14 @@ class PostgresStore:
             seconds = [[round(sums[i] / 1e6) for sums in c.usage.values()] for i in range(1, len(AXES) + 1)]
             columns = [*(list(column) for column in keys), counts, *seconds]
             self.connection.execute(queries.ADD_USAGE, (self.sub_cluster_id, *columns))
+        if c.tagged:
+            self._use_tagged(c)
+
+    def _use_tagged(self, c: Changes) -> None:
+        sums = list(zip(*c.tagged.values(), strict=True))
+        seconds = [[round(each / 1e6) for each in column] for column in sums[3:]]
+        columns = [*map(list, zip(*c.tagged, strict=True)), *map(list, sums[:3]), *seconds]
+        self.connection.execute(queries.ADD_TAGGED, (*columns, TAGS_MAX, self.sub_cluster_id))
 
     def _rehome(self, homes: dict[int, int]) -> None:
         values = {"jobs": list(homes), "homes": list(homes.values()), "own": self.sub_cluster_id, "epoch": self.epoch}

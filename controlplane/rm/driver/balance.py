@@ -25,11 +25,11 @@ AVOIDED_S = 600.0  # a worker that has not
 
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """A worker process that reports. serves: sub-clusters by name; None: every one. started_at: s since 1970."""
+    """A worker process that reports, and has run for ``up_s``. serves: sub-clusters by name; None: every one."""
 
     name: str
     serves: frozenset[str] | None
-    started_at: float
+    up_s: float
 
     def takes(self, sub_cluster: str) -> bool:
         return self.serves is None or sub_cluster in self.serves
@@ -40,16 +40,14 @@ def own_queue(worker: str) -> str:
     return f"pulse.{worker}"
 
 
-def handover(
-    me: str, led: Sequence[tuple[int, str, str]], workers: Sequence[Worker], now: float
-) -> tuple[int, str] | None:
+def handover(me: str, led: Sequence[tuple[int, str, str]], workers: Sequence[Worker]) -> tuple[int, str] | None:
     """The sub-cluster that ``me`` should hand over, and to whom; None when all is even enough.
 
-    led: (number, name, who leads it). workers: those that report. now: s since 1970.
+    led: (number, name, who leads it). workers: those that report.
     """
     mine = [(sub, name) for sub, name, holder in led if holder == me]
     leads: Mapping[str, int] = {w.name: sum(holder == w.name for _, _, holder in led) for w in workers}
-    others = [w for w in workers if w.name != me and now - w.started_at >= SETTLED_S]
+    others = [w for w in workers if w.name != me and w.up_s >= SETTLED_S]
     for other in sorted(others, key=lambda w: (leads[w.name], w.name)):
         if len(mine) - leads[other.name] < UNEVEN:
             break
@@ -75,7 +73,7 @@ class Terms:
     most: int = 1 << 30
     _led: dict[int, Term] = field(default_factory=dict)
     _given: dict[int, tuple[str, float]] = field(default_factory=dict)  # sub-cluster -> to whom and when, monotonic s
-    _avoided: dict[str, float] = field(default_factory=dict)  # worker -> since when, s since 1970
+    _avoided: dict[str, float] = field(default_factory=dict)  # worker -> since when, monotonic s
     _stepped_aside: dict[int, float] = field(default_factory=dict)  # sub-cluster -> when, monotonic s
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -97,8 +95,8 @@ class Terms:
     def avoids(self, worker: Worker) -> bool:
         """Whether this very process did not take over what was handed to it, a while ago."""
         with self._lock:
-            since = self._avoided.get(worker.name, -math.inf)
-        return worker.started_at <= since and self.clock.now_us() / 1e6 - since < AVOIDED_S
+            ago_s = self.clock.monotonic() - self._avoided.get(worker.name, -math.inf)
+        return ago_s <= worker.up_s and ago_s < AVOIDED_S
 
     @contextmanager
     def term(self, sub: int) -> Iterator[Term]:
@@ -108,7 +106,7 @@ class Terms:
             self._led[sub] = found
             to, given = self._given.pop(sub, ("", -math.inf))
             if now - given < PROVEN_S:
-                self._avoided[to] = self.clock.now_us() / 1e6
+                self._avoided[to] = now
         try:
             yield found
         finally:

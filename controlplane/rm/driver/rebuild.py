@@ -15,6 +15,7 @@ from controlplane.rm.rows import ContainerRow, GroupRow, TaskRow, Wanted
 from controlplane.rm.steps import guests, masters, remote, services
 from scheduler.lifecycle import job as master
 from scheduler.lifecycle.group import AttemptEnd
+from wire.resources import Amounts
 from wire.states import ContainerReason, ContainerState, GroupState, JobState, Want
 
 
@@ -48,7 +49,8 @@ def rebuild(store: Store, log_max_bytes: int, answered: float, ahead: Mapping[in
     guest_jobs, theirs = _guests(store, jobs, log_max_bytes)
     for job in (*jobs.values(), *guest_jobs.values()):
         m.add_job(job, known=True)
-    _adopt(m, jobs | guest_jobs, store.containers())
+    revised = [job.id for job in (*jobs.values(), *guest_jobs.values()) if job.revision > 1]
+    _adopt(m, jobs | guest_jobs, store.containers(), store.had(revised))
     store.renew()
     for job in guest_jobs.values():
         guests.take_over(m, job)
@@ -57,7 +59,6 @@ def rebuild(store: Store, log_max_bytes: int, answered: float, ahead: Mapping[in
         _restore_states(m, job, ends)
     masters.restore(m, wanted, theirs)
     m.spanning = {(job.id, g.run.no) for job in jobs.values() for g in job.groups if g.remote}
-    m.behind = _behind(jobs, store.groups(jobs))
     m.dirty_nodes = set(range(len(m.nodes)))
     return m
 
@@ -83,17 +84,23 @@ def _restore_tasks(jobs: dict[int, JobEntry], rows: Iterable[TaskRow]) -> None:
         group.task_rows()[task] = True
 
 
-def _adopt(m: Memory, jobs: dict[int, JobEntry], rows: list[ContainerRow]) -> None:
-    """Take live containers over. One whose job is not ours any more is stopped by being left out."""
-    by_group: dict[tuple[int, int], list[ContainerRow]] = defaultdict(list)
+def _adopt(m: Memory, jobs: dict[int, JobEntry], rows: list[ContainerRow], had: Mapping[int, Amounts]) -> None:
+    """Take live containers over. One whose job is not ours any more is stopped by being left out.
+
+    had: what those have whose groups may want something else by now.
+    """
+    by_group: dict[tuple[int, int, Amounts | None], list[ContainerRow]] = defaultdict(list)
     for row in rows:
         if row.job_id in jobs and row.node_id in m.nodes.index:
-            by_group[row.job_id, row.group_no].append(row)
+            by_group[row.job_id, row.group_no, had.get(row.id)].append(row)
     t = m.containers
-    for (job_id, group_no), members in by_group.items():
+    for (job_id, group_no, known), members in by_group.items():
         job = jobs[job_id]
         group = job.groups[group_no]
-        slots = t.add(job, group, np.array([row.id for row in members], np.int64))
+        amounts = known or group.amounts
+        at_row = group.row if amounts == group.amounts else m.former_row(job, group, amounts)
+        slots = t.add_of(at_row, job, group, amounts, np.array([row.id for row in members], np.int64))
+        shape = np.array(amounts, np.int64)
         for slot, (_, node, _, _, task, attempt, state, gpus, allocated, started) in zip(
             slots.tolist(), members, strict=True
         ):
@@ -103,15 +110,24 @@ def _adopt(m: Memory, jobs: dict[int, JobEntry], rows: list[ContainerRow]) -> No
             t.allocated_us[slot], t.started_us[slot] = _us(allocated), _us(started)
             t.echoed[slot] = state > ContainerState.ALLOCATED
             group.run.adopt(task, attempt)
-            m.nodes.used[at] += group.shape
+            m.nodes.used[at] += shape
             m.nodes.containers[at] += 1
             m.nodes.gpu_held[at] |= gpus
         job.run.live += len(members)
-        m.ledger.charge(job, group.partition, group.shape * len(members))
+        m.ledger.charge(job, group.partition, shape * len(members))
+
+
+def behind(m: Memory, store: Store) -> dict[tuple[int, int], GroupEntry]:
+    """Groups whose counters were not written yet, or that are told why they wait and do not wait any more.
+
+    Nothing is placed by these rows, of which each live job has some, so they are read when the first round is over.
+    """
+    jobs = {job.id: job for job in m.jobs.values() if not job.home}
+    store.renew()
+    return _behind(jobs, store.groups(jobs))
 
 
 def _behind(jobs: dict[int, JobEntry], rows: Iterable[GroupRow]) -> dict[tuple[int, int], GroupEntry]:
-    """Groups whose counters were not written yet, or that are told why they wait and do not wait any more."""
     found = {}
     for row in rows:
         job, group = jobs[row.job_id], jobs[row.job_id].groups[row.no]

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from controlplane.rm.changes import Changes
+from controlplane.rm.driver.rebuild import behind
 from controlplane.rm.memory.jobs import GroupEntry
 from controlplane.rm.memory.memory import Memory
 from controlplane.rm.memory.nodes import NEVER_US
@@ -63,6 +64,7 @@ class Round:
         self.proxy, self.rehoming = AMRMProxy(sub), Rehoming(sub, m)
         self.more_intents = False  # the last round took as many as it may
         self._pending_groups: dict[tuple[int, int], GroupEntry] = m.behind
+        self._caught_up = False
 
     def run(self, duties: Duties, answered: float) -> RoundReport:
         """One round. Raises ``Fenced``, ``StoreDown`` or ``Outdated``; the memory is worthless after any of them."""
@@ -108,7 +110,7 @@ class Round:
             self._wake(c)
         # 7. publish desired state to the nodes that changed
         self._publish()
-
+        self._catch_up()
         if m.outdated:
             raise Outdated("jobs of a lost sub-cluster have moved here")
         report.placed, report.ended = c.placed, c.ended_count
@@ -194,6 +196,12 @@ class Round:
             self.bus.wake(c.homes - {self.sub})
         except BusDown:
             pass
+
+    def _catch_up(self) -> None:
+        """Once: with what a former leader did not write any more. The next round does."""
+        if not self._caught_up:
+            self.m.behind |= behind(self.m, self.store)
+            self._caught_up = True
 
     def _publish(self) -> None:
         m = self.m

@@ -8,7 +8,7 @@ import numpy as np
 
 from controlplane.rm.memory.table import Table, column
 from scheduler.core.snapshot import Asks
-from wire.resources import AXES
+from wire.resources import AXES, Amounts, amounts
 
 if TYPE_CHECKING:
     from controlplane.rm.memory.jobs import GroupEntry, JobEntry
@@ -20,7 +20,7 @@ NOWHERE = np.empty(0, np.int32)
 
 
 class AskTable(Table):
-    """A row per group; one is free when its ``key`` is -1.
+    """A row per group, and per shape that containers of its earlier revisions have; free where ``key`` is -1.
 
     count: containers wanted now. job: row of the ledger. shape, mask: numbers
     of ``shapes`` and ``masks``, mask -1 before ``where``. near, racks: positions a group prefers.
@@ -55,15 +55,18 @@ class AskTable(Table):
         at = group.row = self.take()
         self.owner[at] = (job, group)
         self.key[at] = (job.id << 16) + group.run.no
-        constraints = group.constraints
-        self.gang[at], self.fill[at], self.duration[at] = constraints.gang, constraints.fill, constraints.duration_s
-        self.constrained[at] = bool(constraints.node_labels or constraints.near or constraints.racks)
         self.master[at] = job.run.master and not group.run.no
         self.shape[at] = self.shapes.take(tuple(group.shape.tolist()))
+        self.constrain(group)
 
-    def leave(self, group: GroupEntry) -> None:
-        """The group will never ask again."""
-        at = group.row
+    def constrain(self, group: GroupEntry) -> None:
+        """The group wants to run where its constraints say."""
+        at, constraints = group.row, group.constraints
+        self.gang[at], self.fill[at], self.duration[at] = constraints.gang, constraints.fill, constraints.duration_s
+        self.constrained[at] = bool(constraints.node_labels or constraints.near or constraints.racks)
+
+    def leave(self, at: int) -> None:
+        """Nobody asks by this row, nor has containers of it."""
         self.shapes.drop(int(self.shape[at]))
         self.masks.drop(int(self.mask[at]))
         self.key[at], self.count[at], self.owner[at], self.prefers[at] = -1, 0, None, False
@@ -84,6 +87,8 @@ class AskTable(Table):
         if wanted and not self.count[at]:
             self.since[at] = now
         self.count[at], self.job[at], self.partition[at] = wanted, job.row, group.partition
+        for former in group.former_rows:
+            self.job[former], self.partition[former] = job.row, group.partition
 
     def _grow(self, size: int) -> None:
         more = size - self.size
@@ -96,6 +101,10 @@ class AskTable(Table):
         """Rows that want containers of this partition, by key: (a,) int64."""
         rows = np.flatnonzero((self.count > 0) & (self.partition == partition))
         return rows[np.argsort(self.key[rows], kind="stable")]
+
+    def amounts(self, at: int) -> Amounts:
+        """What a container of this row has."""
+        return amounts(self.shapes[int(self.shape[at])])
 
     def shapes_of(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The distinct shapes of these rows, (s, R) int64, and each one's position among them, (k,) int32."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from controlplane.rm.columns import longer, stretches
 from controlplane.rm.memory.table import Table, column
-from wire.resources import AXES, DIVISIBLE
+from wire.resources import AXES, DIVISIBLE, Amounts
 
 if TYPE_CHECKING:
     from controlplane.rm.memory.jobs import GroupEntry, JobEntry
@@ -61,24 +61,27 @@ class ContainerTable(Table):
 
     def add(self, job: JobEntry, group: GroupEntry, ids: np.ndarray) -> np.ndarray:
         """Slots for new containers of one group, cleared but for ``id`` and ``ask``: (k,) int64. ids: rising."""
+        return self.add_of(group.row, job, group, group.amounts, ids)
+
+    def add_of(self, row: int, job: JobEntry, group: GroupEntry, amounts: Amounts, ids: np.ndarray) -> np.ndarray:
+        """The same of containers that have ``amounts``, as this row of the ask table says."""
         slots = self.take_many(len(ids))
-        self.id[slots], self.ask[slots], self.live[slots] = ids, group.row, True
+        self.id[slots], self.ask[slots], self.live[slots] = ids, row, True
         self._index.add(ids, slots, self)
-        self._own(job, group)
+        self._own(row, job, group, amounts)
         group.slots.update(slots.tolist())
         return slots
 
-    def _own(self, job: JobEntry, group: GroupEntry) -> None:
-        row = group.row
+    def _own(self, row: int, job: JobEntry, group: GroupEntry, amounts: Amounts) -> None:
         if row >= len(self.owners):
             size = max(256, 2 * row)
             self.owners += [None] * (size - len(self.owners))
             self.shared = longer(self.shared, size)
         if self.owners[row] is None or self.owners[row][1] is not group:  # type: ignore[index]
             self.owners[row] = (job, group)
-            amounts = [amount for axis, amount in zip(AXES, group.amounts, strict=True) if axis in DIVISIBLE]
+            divided = [amount for axis, amount in zip(AXES, amounts, strict=True) if axis in DIVISIBLE]
             self.shared[row] = (
-                job.id, group.run.no, job.day, job.owner, group.timeout_s, *amounts, group.run.service,
+                job.id, group.run.no, job.day, job.owner, group.timeout_s, *divided, group.run.service,
                 False, _UNNAMED,
             )  # fmt: skip
 
@@ -87,6 +90,11 @@ class ContainerTable(Table):
         row = group.row
         if row < len(self.owners) and self.owners[row] is not None and self.owners[row][1] is group:  # type: ignore[index]
             self.shared["named"][row], self.shared["timeout_s"][row] = False, group.timeout_s
+
+    def disown(self, row: int) -> None:
+        """No container has this row of the ask table any more."""
+        if row < len(self.owners):
+            self.owners[row] = None
 
     def owner_of(self, slot: int) -> Owner:
         """The job and group of the container in ``slot``."""

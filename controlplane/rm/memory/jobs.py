@@ -61,7 +61,9 @@ class GroupEntry:
     row: its row of the ask table. partition: its position among the memory's.
     Of a job at home elsewhere, ``run`` is a ``GuestRun``. checked: its containers have a health check. Of a service,
     asked_us: when its number of tasks was last asked for, 0 if never; restarts: tasks that are to start again; former:
-    digests of templates of other revisions, which attempts that have not begun yet may name.
+    digests of templates of other revisions, which attempts that have not begun yet may name; former_rows: of the ask
+    table, with the shapes that containers of other revisions have; standing_in: so many of its tasks, the last, serve
+    while others restart.
     """
 
     run: GroupRun
@@ -84,6 +86,8 @@ class GroupEntry:
     asked_us: int = 0
     restarts: Restarts = field(default_factory=Restarts)
     former: list[bytes] = field(default_factory=list)
+    former_rows: list[int] = field(default_factory=list)
+    standing_in: int = 0
     published_at: float = -1e9  # monotonic time the template was last put into Redis
     written: tuple[Any, ...] = ()  # counters and state as last written to the row
     written_at: float = -1e9
@@ -123,6 +127,7 @@ class GroupEntry:
     def revise(self, other: "GroupEntry") -> None:
         """Run what the other one says from now on."""
         self.template, self.timeout_s, self.checked = other.template, other.timeout_s, other.checked
+        self.shape, self.amounts, self.constraints = other.shape, other.amounts, other.constraints
         self._digest, self.published_at = b"", -1e9
 
     def counters(self) -> tuple[Any, ...]:
@@ -160,6 +165,8 @@ class JobEntry:
     queue_row: int = 0
     waiting_row: int = -1
     application: Application | None = None  # of a job that brings its own master
+    tags: tuple[str, ...] = ()
+    notify: dict[str, list[str]] = field(default_factory=dict)  # event -> its owner's receivers that the job names
     failures: dict[int, int] = field(default_factory=dict)  # node position -> attempts of this job that failed there
     avoided: tuple[int, ...] = ()  # positions of nodes on which too many failed
 
@@ -188,6 +195,7 @@ class JobEntry:
                 "unsure": runs(g.restarts.unsure),
                 "width": g.restarts.width,
             }
+            | ({"standing_in": g.standing_in} if g.standing_in else {})
             for g in self.groups
             if g.asked_us or g.restarts
         }
@@ -214,6 +222,8 @@ def entry(row: JobRow, log_max_bytes: int) -> JobEntry:
         row.submitted_at.date(),
         round(row.submitted_at.timestamp() * 1e6),
         application=application,
+        tags=spec.tags,
+        notify=spec.notify,
     )
     take_services(job, row.services)
     return job
@@ -232,7 +242,7 @@ def take_service(group: GroupEntry, said: dict[str, Any] | None) -> None:
     """What was asked of one of its groups; None: nothing, or nothing is left to do of it."""
     if said is not None:
         group.run.scale(said["count"])
-        group.asked_us = said["asked_us"]
+        group.asked_us, group.standing_in = said["asked_us"], said.get("standing_in", 0)
         now, queue, unsure = (attempts(said[part]) for part in ("now", "queue", "unsure"))
         group.restarts = Restarts(now, queue, unsure, said["width"])
     elif group.restarts:

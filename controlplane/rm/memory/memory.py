@@ -20,6 +20,7 @@ from controlplane.rm.rows import NodeRow
 from controlplane.statestore.capacities import DEFAULT
 from scheduler.core.nodeselection import NodeColumns, partition_of_ask, partition_of_node, usable_partitions
 from scheduler.core.snapshot import Memo
+from wire.resources import Amounts
 from wire.states import LIVE_NODE_MAX
 
 
@@ -92,7 +93,7 @@ class Memory:
             self.ledger.enter(job, queues.at(job.queue))
             for group in job.groups:
                 group.partition = self._partition_of(job, group.constraints.partition)
-                self.ledger.charge(job, group.partition, group.shape * len(group.slots))
+                self.ledger.charge(job, group.partition, self.group_holds(group))
                 self.stale.add((job.id, group.run.no))
             self._place_declared(job)
             if not job.home:
@@ -213,6 +214,13 @@ class Memory:
         found: np.ndarray = table[at]
         return found
 
+    def group_holds(self, group: GroupEntry) -> np.ndarray:
+        """What all containers of the group here have together: (R,) int64."""
+        if not group.former_rows:
+            return group.shape * len(group.slots)
+        found: np.ndarray = self.containers_hold(np.array(list(group.slots), np.int64)).sum(axis=0)
+        return found
+
     def reclaimed_nodes(self) -> np.ndarray:
         """Nodes of partitions with a name on which room is being made for their own asks: (n,) bool."""
         found = np.zeros(len(self.nodes), np.bool_)
@@ -278,7 +286,7 @@ class Memory:
 
     def _charge_all(self, job: JobEntry, sign: int) -> None:
         for group in job.groups:
-            self.ledger.charge(job, group.partition, sign * group.shape * len(group.slots))
+            self.ledger.charge(job, group.partition, sign * self.group_holds(group))
 
     def add_job(self, job: JobEntry, known: bool = False) -> None:
         """Keep the job, and its groups as possible askers. known: a former leader had it already."""
@@ -316,19 +324,49 @@ class Memory:
             group.needs_template = False
             self.templates.leave(group.digest)
 
-    def revise(self, group: GroupEntry, other: GroupEntry) -> None:
-        """The group's containers run what the other one says from now on; those that have begun run on as they are."""
+    def revise(self, job: JobEntry, group: GroupEntry, other: GroupEntry) -> None:
+        """The group's containers run what the other one says from now on, and have what it says; those that have begun
+        run on as they are."""
         if group.needs_template:
             group.former.append(group.digest)
             group.needs_template = False
+        reshaped = group.amounts != other.amounts
         group.revise(other)
-        self.containers.revised(group)
+        if reshaped:
+            self.asks.count[group.row] = 0
+            group.former_rows.append(group.row)
+            self.asks.enter(job, group)
+        else:
+            self.asks.constrain(group)
+            self.containers.revised(group)
+        self.places()
+        self._resolve_constraints(job, group)
+        self.stale.add((job.id, group.run.no))
+
+    def former_row(self, job: JobEntry, group: GroupEntry, had: Amounts) -> int:
+        """A row for containers of an earlier revision that have these amounts (a new leader's rebuild)."""
+        for row in group.former_rows:
+            if self.asks.amounts(row) == had:
+                return row
+        now = group.row, group.shape
+        group.shape = np.array(had, np.int64)
+        self.asks.enter(job, group)
+        group.former_rows.append(group.row)
+        group.row, group.shape = now
+        self.stale.add((job.id, group.run.no))
+        return group.former_rows[-1]
 
     def release_former(self, group: GroupEntry) -> None:
-        """Nothing of another revision of the group begins any more."""
+        """Nothing of another revision of the group begins any more; what still ends keeps its row."""
         for digest in group.former:
             self.templates.leave(digest)
         group.former = []
+        if group.former_rows:
+            held = set(self.containers.ask[list(group.slots)].tolist())
+            for row in [row for row in group.former_rows if row not in held]:
+                group.former_rows.remove(row)
+                self.containers.disown(row)
+                self.asks.leave(row)
 
     def launch(self, cid: int, launch: Launch) -> None:
         """This container runs what was said for it alone."""
@@ -353,7 +391,7 @@ class Memory:
             self.admission_queue.leave(job)
         for group in job.groups:
             key = job.id, group.run.no
-            self.asks.leave(group)
+            self.asks.leave(group.row)
             self.asking.pop(key, None)
             self.backing_off.pop(key, None)
             self.release_template(job, group)

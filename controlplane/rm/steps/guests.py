@@ -53,7 +53,7 @@ def _revise(m: Memory, job: JobEntry, rows: list[JobRow], log_max_bytes: int) ->
         fresh = guest_entry(row, log_max_bytes)
         job.revision = fresh.revision
         for group, other in zip(job.groups, fresh.groups, strict=True):
-            m.revise(group, other)
+            m.revise(job, group, other)
 
 
 def _apply_ask(m: Memory, c: Changes, job: JobEntry, row: AskRow) -> None:

@@ -19,7 +19,7 @@ from wire.states import ContainerReason, ContainerState, GroupState, TaskState, 
 EVENTS_PER_JOB = 1000
 ENDS_AT_ONCE = 64  # ends in a round that are worth a document each
 ACKNOWLEDGE_US = 1_000_000
-_HOUR_US = 3_600_000_000
+_HOUR_US, _DAY_US = 3_600_000_000, 86_400_000_000
 # Comparing a column with a member of an enumeration takes five times as long.
 _RUNNING, _SUCCEEDED = int(ContainerState.RUNNING), int(ContainerState.SUCCEEDED)
 _FAILED, _DONE = int(ContainerState.FAILED), int(TaskState.SUCCEEDED)
@@ -148,10 +148,14 @@ def end(m: Memory, c: Changes, endings: np.ndarray) -> None:
     for start, stop in pairwise(stretches(owners).tolist()):
         job, group = t.owner_of(slots[start])
         part = slice(start, stop)
-        m.ledger.charge(job, group.partition, (start - stop) * group.shape)
+        had = group.amounts if owners[start] == group.row else m.asks.amounts(int(owners[start]))
+        m.ledger.charge(job, group.partition, (start - stop) * np.array(had, np.int64))
         held = int(held_sum[stop] - held_sum[start])
-        c.use(c.at_us // _HOUR_US, job.queue, job.owner, stop - start, held, group.amounts)
+        c.use(c.at_us // _HOUR_US, job.queue, job.owner, stop - start, held, had)
         ended = endings[part]
+        if job.tags:
+            failed, cpu_ms = int((ended["state"] != _SUCCEEDED).sum()), int(ended["cpu_ms"].sum())
+            c.use_tagged(c.at_us // _DAY_US, job, stop - start, failed, cpu_ms, held, group.amounts)
         if states[stop - 1] != _SUCCEEDED and (failed := ended["state"] == _FAILED).any():
             m.avoid(job, nodes[part][failed].tolist())
         if job.home:

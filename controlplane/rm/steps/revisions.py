@@ -6,6 +6,7 @@ where the last one was; whose round was not committed has changed nothing.
 
 from typing import Any
 
+import numpy as np
 import structlog
 
 from controlplane.rm.changes import Changes
@@ -66,6 +67,9 @@ def _begin(m: Memory, store: Store, c: Changes, job: JobEntry, history: list[Jso
         return
     back = asked["back"] is not None
     changed = [group for group, new in zip(job.groups, fresh.groups, strict=True) if not _alike(group, new)]
+    if not back and (why := _refused(m, store, job, changed, fresh)):
+        emit_event(c, job, "not_updated", why)
+        return
     number, previous, rules = job.revision + 1, job.revision, RolloutRules(**asked["rules"])
     was = job.rollout
     job.revision = number
@@ -74,13 +78,17 @@ def _begin(m: Memory, store: Store, c: Changes, job: JobEntry, history: list[Jso
     told = _revision(number, c.at_us, asked["by"], asked["spec"], asked["size"]) | {"back": asked["back"]}
     c.revisions[job.id] = [*history, told][-KEPT:]
     c.services[job.id] = job
+    m.admission_queue.leave(job)
     for group in changed:
-        _restart_all(group, rules.max_unavailable, spared=was is not None)
-        m.revise(group, fresh.groups[group.run.no])
+        _restart_all(group, job.rollout.width(0), spared=was is not None)
+        m.revise(job, group, fresh.groups[group.run.no])
+    m.admission_queue.enter(job, known=True)
+    for group in changed:
+        services.stand_in(m, store, c, job, group, rules.max_surge)
         services.carry_out(m, c, job, group)
     m.rolling[job.id] = job
     names = ", ".join(group.run.name for group in changed) or "nothing of what runs"
-    how = f"back to {asked['back']}" if back else f"{rules.max_unavailable} at a time"
+    how = f"back to {asked['back']}" if back else f"{rules.max_unavailable + rules.max_surge} at a time"
     emit_event(c, job, "update", f"revision {number} changes {names}, {how}: {asked['by']}")
 
 
@@ -93,7 +101,20 @@ def _made(row: JobRow, spec: Json, log_max: int) -> JobEntry | None:
 
 
 def _alike(old: GroupEntry, new: GroupEntry) -> bool:
-    return (old.digest, old.timeout_s) == (new.digest, new.timeout_s)
+    same = (old.amounts, old.constraints, old.timeout_s) == (new.amounts, new.constraints, new.timeout_s)
+    return same and old.digest == new.digest
+
+
+def _refused(m: Memory, store: Store, job: JobEntry, changed: list[GroupEntry], fresh: JobEntry) -> str:
+    """Why its tasks may not have what the new specification says, or nothing."""
+    before = [group.shape for group in changed]
+
+    def change(shapes: list[np.ndarray]) -> None:
+        for group, shape in zip(changed, shapes, strict=True):
+            group.shape = shape
+
+    after = [fresh.groups[group.run.no].shape for group in changed]
+    return services.refused(m, store, job, lambda: change(after), lambda: change(before))
 
 
 def _restart_all(group: GroupEntry, width: int, spared: bool) -> None:
@@ -101,6 +122,9 @@ def _restart_all(group: GroupEntry, width: int, spared: bool) -> None:
     r, run = group.restarts, group.run
     good = {*r.queue, *r.unsure} if spared else set()
     ends = [attempt for attempt in living(run) if attempt not in good]
+    own = run.count - group.standing_in  # who stands in is nobody's loss
+    r.now += [attempt for attempt in ends if own <= attempt[0] < run.count and attempt not in r.now]
+    ends = [attempt for attempt in ends if attempt[0] < own]
     away = [attempt for attempt in ends if run.remote[attempt[0]]]
     here = [attempt for attempt in ends if not run.remote[attempt[0]]]
     group.restarts = Restarts(r.now, here, away, width)
@@ -115,15 +139,18 @@ def go_on(m: Memory, store: Store, c: Changes, log_max: int) -> None:
         elif why := rollout.failed(c.at_us):
             _take_back(m, store, c, job, rollout, why, log_max)
         elif not any(job.groups[no].restarts.queue or job.groups[no].restarts.unsure for no in rollout.groups):
-            _done(m, c, job, rollout)
+            _done(m, store, c, job, rollout)
 
 
-def _done(m: Memory, c: Changes, job: JobEntry, rollout: Rollout) -> None:
+def _done(m: Memory, store: Store, c: Changes, job: JobEntry, rollout: Rollout) -> None:
     del m.rolling[job.id]
     job.rollout = None
     c.services[job.id] = job
     for group in job.groups:
         m.release_former(group)
+        if group.standing_in:
+            services.stand_in(m, store, c, job, group, 0)
+            services.carry_out(m, c, job, group)
     emit_event(c, job, "updated", f"all tasks run revision {rollout.revision}")
 
 

@@ -5,6 +5,7 @@ new leader, and a sub-cluster that runs some of the tasks for another, stop the 
 nothing, and what comes late is known by its time, or by the attempts it names.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 from controlplane.rm.changes import Changes
@@ -31,10 +32,10 @@ def scale(m: Memory, store: Store, c: Changes, job: JobEntry, asked: Json) -> No
         return
     group.asked_us = asked["asked_us"]
     c.services[job.id] = job
-    before, count = group.run.count, int(asked["count"])
+    before, count = group.run.count - group.standing_in, int(asked["count"])
     if count == before:
         return
-    if why := _resize(m, store, job, group, count):
+    if why := _resize(m, store, job, group, count + group.standing_in):
         emit_event(c, job, "not_scaled", f"{group.run.name} stays at {_tasks(before)}: {why}")
         return
     emit_event(c, job, "scaled", f"{group.run.name} from {_tasks(before)} to {count:,}, asked for by {asked['by']}")
@@ -53,19 +54,35 @@ def _group_of(job: JobEntry, asked: Json) -> GroupEntry | None:
 
 def _resize(m: Memory, store: Store, job: JobEntry, group: GroupEntry, count: int) -> str:
     """Why the group may not have so many tasks, or nothing, and it has. Its job waits, or counts, as it is then."""
-    waiting, before = m.admission_queue, group.run.count
-    needed = waiting.needs(job)
+    before = group.run.count
+    if why := refused(m, store, job, lambda: group.run.scale(count), lambda: group.run.scale(before)):
+        return why
+    m.admission_queue.leave(job)
     group.run.scale(count)
-    if job.run.state != JobState.SUBMITTED:
-        more = {at: need - needed.get(at, 0) for at, need in waiting.needs(job).items() if need > needed.get(at, 0)}
-        if why := moving.claim(m, store, more):
-            group.run.scale(before)
-            return why
-    group.run.scale(before)
-    waiting.leave(job)
-    group.run.scale(count)
-    waiting.enter(job, known=True)
+    m.admission_queue.enter(job, known=True)
     return ""
+
+
+def refused(m: Memory, store: Store, job: JobEntry, change: Callable[[], None], undo: Callable[[], None]) -> str:
+    """Why what is admitted may not want more by this change, or nothing; as it was before in any case."""
+    needed = m.admission_queue.needs(job)
+    change()
+    wanted = m.admission_queue.needs(job)
+    undo()
+    if job.run.state == JobState.SUBMITTED:
+        return ""
+    return moving.claim(m, store, {at: n - needed.get(at, 0) for at, n in wanted.items() if n > needed.get(at, 0)})
+
+
+def stand_in(m: Memory, store: Store, c: Changes, job: JobEntry, group: GroupEntry, count: int) -> None:
+    """Have so many tasks more than the service's own, the last ones, which serve while those restart."""
+    if count == group.standing_in:
+        return
+    if why := _resize(m, store, job, group, group.run.count - group.standing_in + count):
+        emit_event(c, job, "not_surged", f"nothing stands in for {group.run.name}: {why}")
+        return
+    group.standing_in, group.asked_us = count, max(1, group.asked_us)  # others are told, also when they are to end
+    c.services[job.id] = job
 
 
 def restart(m: Memory, c: Changes, job: JobEntry, asked: Json) -> None:
@@ -142,6 +159,7 @@ def go_on(m: Memory, store: Store, c: Changes) -> None:
     serving = _serving(m, store, c.at_us)
     for key, (job, group) in list(m.restarting.items()):
         there = serving.get(key, set())
+        _widen(m, store, c, job, group, there)
         if group.restarts.advance(group.run, lambda task, attempt, there=there: (task, attempt) in there):  # type: ignore[misc]
             c.services[job.id] = job
             carry_out(m, c, job, group)
@@ -150,6 +168,25 @@ def go_on(m: Memory, store: Store, c: Changes) -> None:
             if job.rollout is not None:
                 continue
             emit_event(c, job, "restarted", f"{group.run.name}: all that was asked for has started again")
+
+
+def _widen(m: Memory, store: Store, c: Changes, job: JobEntry, group: GroupEntry, there: set[Attempt]) -> None:
+    """As many more of a roll-out's tasks may be down as others stand in for.
+
+    Where nothing but room is left to be waited for, who stands in makes some.
+    """
+    if job.rollout is None or group.run.no not in job.rollout.groups:
+        return
+    run, queue = group.run, group.restarts.queue
+    if group.standing_in and group.reason and run.to_retry and not any(lives(run, attempt) for attempt in queue):
+        stand_in(m, store, c, job, group, group.standing_in - 1)
+        carry_out(m, c, job, group)
+    first, named = group.run.count - group.standing_in, group.restarts.named
+    width = job.rollout.width(sum(first <= task < run.count for task, _ in there - named))
+    if width != group.restarts.width:
+        group.restarts.width = width
+        c.services[job.id] = job
+        carry_out(m, c, job, group)
 
 
 def _serving(m: Memory, store: Store, now_us: int) -> dict[tuple[int, int], set[Attempt]]:

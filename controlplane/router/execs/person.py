@@ -2,16 +2,17 @@
 
 import asyncio
 import time
+from collections.abc import Callable
 
 import structlog
 from django.conf import settings
 from django.db import DatabaseError, InterfaceError
 
+from controlplane.accounts.models import User
 from controlplane.accounts.turns import turns
 from controlplane.router.execs.line import PULSE_S, Line, LineDown
 from controlplane.router.execs.paying import pay
 from controlplane.router.execs.socket import FrameSocket, Left, first_of
-from controlplane.router.proxy.access import by_token
 from controlplane.router.threads import Threads
 from controlplane.statestore.actions import execs as actions
 from controlplane.statestore.actions.audit import Actor
@@ -25,20 +26,23 @@ log = structlog.get_logger(__name__)
 CALL_S = 1.0  # how often the node is told, until it has come
 NODE_S = 20.0  # how long it may take to begin the command
 LOOK_S = 10.0  # how often rights are looked at again, and the row is renewed
+NOTED_AGAIN_S = (1.0, 4.0, 15.0)  # after the StateStore did not take its end
 LEFT = "the person has left"
+Who = Callable[[], User | None]  # the account whose socket it is, as long as its token or session holds
 
 
-def attach(header: str, number: int) -> Exec | None:
-    """The exec that waits for whoever has this token; None when there is none."""
-    user = by_token(header)
-    return actions.attach(user.pk, number) if user else None
+def attach(who: Who, number: int) -> Exec | None:
+    """The exec that waits for them, if it still may be; None when there is none."""
+    user = who()
+    found = actions.attach(user.pk, number) if user else None
+    return found if found and not queries.why_not(found) else None
 
 
 class Person:
     """One exec from the person's coming to its end. threads: for looks into the StateStore."""
 
-    def __init__(self, socket: FrameSocket, begun: Exec, header: str, address: str, threads: Threads) -> None:
-        self.socket, self.begun, self.header, self.threads = socket, begun, header, threads
+    def __init__(self, socket: FrameSocket, begun: Exec, who: Who, address: str, threads: Threads) -> None:
+        self.socket, self.begun, self.who, self.threads = socket, begun, who, threads
         self.actor = Actor(begun.user_id, address or None)
         self.windows = execs.Windows()
         self.runs = asyncio.Event()  # the node says that the command has begun
@@ -53,18 +57,22 @@ class Person:
                 try:
                     how = await self._until_the_end(line)
                 finally:
+                    await self._note_end(how or "cut off")  # what follows waits for others
                     await self._leave(line)
         except LineDown as error:
-            how = await self._say_why(str(error))
+            await self._note_end(await self._say_why(str(error)))
         finally:
             await self.socket.close()
-            await self._note_end(how or "cut off")
 
     async def _note_end(self, how: str) -> None:
-        try:
-            await self.threads.start(actions.end, self.actor, self.begun, how)
-        except (DatabaseError, InterfaceError):
-            pass  # nobody renews its row, so that it is over soon
+        for after_s in NOTED_AGAIN_S:
+            try:
+                await self.threads.start(actions.end, self.actor, self.begun, how)
+                return
+            except (DatabaseError, InterfaceError) as error:
+                log.warning("the end of an exec is not noted yet", exec=self.begun.pk, error=str(error))
+                await asyncio.sleep(after_s)
+        # nobody renews its row, so that it is over soon
 
     async def _until_the_end(self, line: Line) -> str:
         try:
@@ -125,7 +133,8 @@ class Person:
                 return await self._say_why(why)
             await self.threads.start(actions.call, self.begun)
             try:
-                await asyncio.wait_for(self.runs.wait(), CALL_S)
+                async with asyncio.timeout(CALL_S):
+                    await self.runs.wait()
             except TimeoutError:
                 continue
         return await asyncio.Future()  # the others decide
@@ -147,7 +156,7 @@ class Person:
                 return await self._say_why(why)
 
     def _why_not(self) -> str:
-        user = by_token(self.header)
+        user = self.who()
         if user is None or user.pk != self.begun.user_id:
             return "you are signed out"
         why = queries.why_not(self.begun)

@@ -9,7 +9,6 @@ from typing import Any
 import httpx
 from django.conf import settings
 from django.db import DatabaseError, InterfaceError
-from django.http.request import split_domain_port, validate_host
 
 from controlplane.accounts.places import Places
 from controlplane.accounts.throttles import Proxied
@@ -18,6 +17,7 @@ from controlplane.router.proxy.access import Admission, ProxyRefusal
 from controlplane.router.proxy.address import Address, parse
 from controlplane.router.proxy.forward import CONNECTIONS, Body, Exchange, Message, Receive, Send, authority, length_of
 from controlplane.router.proxy.sockets import bridge
+from controlplane.router.site import site_of
 from controlplane.router.threads import MAX_WAITING, Threads
 
 Application = Callable[[Message, Receive, Send], Awaitable[None]]
@@ -74,7 +74,7 @@ class Proxy:
         ):
             await _answer(send, 204, headers.PREFLIGHT)
             return
-        site = _site(scope, found)
+        site = site_of(scope, _host(found))
         admission = WRONG_HOST if site is None else await self._admit(address, token, _from(scope))
         if isinstance(admission, Admission) and not self._has_room(admission):
             admission = pages.busy(address.endpoint, address.job_id)
@@ -114,7 +114,7 @@ class Proxy:
         self, scope: Message, receive: Receive, send: Send, address: Address, found: list[headers.Header], token: str
     ) -> None:
         await receive()  # the handshake
-        site = _site(scope, found)
+        site = site_of(scope, _host(found))
         admission = WRONG_HOST if site is None else await self._admit(address, token, _from(scope))
         if isinstance(admission, ProxyRefusal) or site is None or not self._has_room(admission):
             await send({"type": "websocket.close", "code": REFUSED, "reason": ""})
@@ -195,19 +195,13 @@ def _from(scope: Message) -> str:
     return str((scope.get("client") or ("",))[0])
 
 
+def _host(found: list[headers.Header]) -> str:
+    return next((v for n, v in found if n == "host"), "")
+
+
 def _own() -> set[str]:
     """Names of our own cookies, as browsers compare them at best."""
     return {settings.SESSION_COOKIE_NAME.lower(), settings.CSRF_COOKIE_NAME.lower(), "messages"}
-
-
-def _site(scope: Message, found: list[headers.Header]) -> str | None:
-    """Scheme and host as the browser sees us; None when the host is not ours."""
-    host = next((v for n, v in found if n == "host"), "")
-    domain, _ = split_domain_port(host)
-    allowed = settings.ALLOWED_HOSTS or (["localhost", "127.0.0.1", "[::1]"] if settings.DEBUG else [])
-    if not domain or not validate_host(domain, allowed):
-        return None
-    return f"{'https' if scope.get('scheme') in ('https', 'wss') else 'http'}://{host}"
 
 
 def _passed(found: list[headers.Header], address: Address, admission: Admission, site: str) -> list[headers.Header]:

@@ -101,7 +101,8 @@ class Exchange:
         sent = asyncio.create_task(body.finished.wait())
         try:
             await asyncio.wait({sending, sent}, return_when=asyncio.FIRST_COMPLETED)
-            return await asyncio.wait_for(sending, self.answer_s)
+            async with asyncio.timeout(self.answer_s):
+                return await sending
         finally:
             sent.cancel()
             sending.cancel()  # of no effect on one that is done

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from django.core import signing
 from django.utils.crypto import constant_time_compare, salted_hmac
 
+from controlplane import clock
 from controlplane.accounts.models import User
 
 MARK = "~"
@@ -24,6 +25,7 @@ class Ticket:
     job_id: int
     endpoint: str
     proof: str  # of the account's password as it was
+    ends_s: float  # since 1970
 
     def fits(self, user: User) -> bool:
         return user.is_active and constant_time_compare(self.proof, proof(user))
@@ -35,7 +37,8 @@ def proof(user: User) -> str:
 
 def issue(user: User, job_id: int, endpoint: str) -> str:
     """The path segment."""
-    return MARK + signing.dumps([user.pk, job_id, endpoint, proof(user)], salt=SALT)
+    ends_s = round(clock.unix()) + LIFE_S
+    return MARK + signing.dumps([user.pk, job_id, endpoint, proof(user), ends_s], salt=SALT)
 
 
 def read(segment: str, job_id: int, endpoint: str) -> Ticket | None:
@@ -43,7 +46,8 @@ def read(segment: str, job_id: int, endpoint: str) -> Ticket | None:
     if not segment.startswith(MARK) or len(segment) > MAX_LENGTH:
         return None
     try:
-        ticket = Ticket(*signing.loads(segment[len(MARK) :], salt=SALT, max_age=LIFE_S))
+        ticket = Ticket(*signing.loads(segment[len(MARK) :], salt=SALT))
     except (signing.BadSignature, TypeError, ValueError):
         return None
-    return ticket if (ticket.job_id, ticket.endpoint) == (job_id, endpoint) else None
+    fits = (ticket.job_id, ticket.endpoint) == (job_id, endpoint)
+    return ticket if fits and clock.unix() < ticket.ends_s else None

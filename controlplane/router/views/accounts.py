@@ -4,7 +4,7 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from contract.accounts import Account, AccountPage, AccountRequest, PasswordReset, RoleRequest, TokenList
+from contract.accounts import Account, AccountPage, AccountRequest, EmailRequest, PasswordReset, RoleRequest, TokenList
 from controlplane.accounts.models import Role, User
 from controlplane.statestore.actions import accounts as actions
 from controlplane.statestore.errors import Forbidden
@@ -83,6 +83,16 @@ class AccountRole(View):
         require("cluster.operate", request)
         wanted = body(request, RoleRequest)
         actions.set_role(actor(request), row_of(username), Role(wanted.role))
+        return answer(username)
+
+
+class AccountEmail(View):
+    @extend_schema(operation_id="accounts_email", request=EmailRequest, responses=ONE)
+    def post(self, request: Request, username: str) -> Response:
+        """Where the account gets mail of its jobs; nowhere else is any sent. Operators only."""
+        require("cluster.operate", request)
+        wanted = body(request, EmailRequest)
+        actions.set_email(actor(request), row_of(username), wanted.email)
         return answer(username)
 
 

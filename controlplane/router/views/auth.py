@@ -35,7 +35,7 @@ class WrongPassword(Refused):
 def me(user: User) -> dict[str, Any]:
     """The account as it sees itself."""
     queues = [{"path": path, "level": level} for path, level in sorted(rights.access(user).items())]
-    return {"id": user.pk, "username": user.username, "role": user.role, "queues": queues}
+    return {"id": user.pk, "username": user.username, "role": user.role, "queues": queues, "email": user.email}
 
 
 def _authenticated(request: Request) -> User:

@@ -225,7 +225,7 @@ class View(APIView):
     parser_classes = [StrictJson]
     throttle_classes = [ByAccount]
     body_max = JSON_MAX  # bytes of a request's body
-    of_process = False  # whether what it says is of the process that is asked, and not of the cluster
+    of_process = False  # whether the process that is asked has to answer: of itself, or with a file that it makes
 
     def get_view_name(self) -> str:
         return type(self).__name__

@@ -1,11 +1,11 @@
 """Sub-clusters with different component policies, side by side."""
 
-from django.utils import timezone
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from contract.comparison import Comparison
+from controlplane import clock
 from controlplane.policy.sidebyside import differing, holding
 from controlplane.statestore.errors import NotFound
 from controlplane.statestore.queries.subclusters import comparison
@@ -32,5 +32,5 @@ class SubClustersCompare(View):
         components = holding({row["name"]: row["components_version"] for row in rows})
         for row in rows:
             row["policies"] = {name: part["policy"] for name, part in components[row["name"]].model_dump().items()}
-        answer = {"at": timezone.now(), "window_s": window_s, "differs": differing(components), "sub_clusters": rows}
+        answer = {"at": clock.now(), "window_s": window_s, "differs": differing(components), "sub_clusters": rows}
         return Response(answer)

@@ -3,9 +3,10 @@
 import csv
 import datetime as dt
 import io
+from collections.abc import Iterable
+from typing import Any
 
 from django.http import HttpResponse
-from django.utils import timezone
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 from rest_framework.request import Request
@@ -13,10 +14,11 @@ from rest_framework.response import Response
 
 from contract.problems import FieldError
 from contract.queues import QueueDetail as QueueDetailAnswer
-from contract.queues import QueueList, UsedHours
+from contract.queues import QueueList, UsedHours, UsedTags
 from contract.queuetree import QueueLayout
 from contract.queuetree import QueueMatrix as QueueMatrixAnswer
 from contract.queuetree import QueueUse as QueueUseAnswer
+from controlplane import clock
 from controlplane.accounts.models import User
 from controlplane.accounts.rights import sees_everything
 from controlplane.statestore.errors import Invalid
@@ -161,18 +163,44 @@ class UsageExport(View):
     def get(self, request: Request) -> HttpResponse:
         """The same ledger as a CSV file: a line per hour, sub-cluster and queue."""
         owner, begin, end, queue = _asked(request)
-        out = io.StringIO()
-        writer = csv.writer(out)
-        writer.writerow(usage.HEAD)
-        writer.writerows(usage.lines(owner, begin, end, queue))
-        response = HttpResponse(out.getvalue(), content_type="text/csv; charset=utf-8")
-        response["Content-Disposition"] = f'attachment; filename="usage-{begin:%Y%m%d}-{end:%Y%m%d}.csv"'
-        return response
+        return _csv(f"usage-{begin:%Y%m%d}-{end:%Y%m%d}", usage.HEAD, usage.lines(owner, begin, end, queue))
+
+
+class UsageTags(View):
+    @extend_schema(operation_id="usage_tags", parameters=WHEN, responses=answers({200: UsedTags}))
+    def get(self, request: Request) -> Response:
+        """What an account used by the tags of its jobs, of whole days (UTC); a job counts for each of its tags."""
+        return Response(usage.tags(*_asked(request)))
+
+
+class UsageTagsExport(View):
+    content_negotiation_class = AnyAccept
+
+    @extend_schema(
+        operation_id="usage_tags_csv",
+        parameters=WHEN,
+        responses=answers({}) | {(200, "text/csv"): OpenApiResponse(OpenApiTypes.STR, description="One line per day")},
+    )
+    def get(self, request: Request) -> HttpResponse:
+        """The same ledger as a CSV file: a line per day, sub-cluster, queue and tag."""
+        owner, begin, end, queue = _asked(request)
+        name = f"usage-by-tag-{begin:%Y%m%d}-{end:%Y%m%d}"
+        return _csv(name, usage.TAG_HEAD, usage.tag_lines(owner, begin, end, queue))
+
+
+def _csv(name: str, head: Iterable[str], rows: Iterable[tuple[Any, ...]]) -> HttpResponse:
+    out = io.StringIO()
+    writer = csv.writer(out)
+    writer.writerow(head)
+    writer.writerows(rows)
+    response = HttpResponse(out.getvalue(), content_type="text/csv; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="{name}.csv"'
+    return response
 
 
 def _asked(request: Request) -> tuple[int, dt.datetime, dt.datetime, str]:
     """(owner, begin, end, queue) of the query string, checked."""
-    now = timezone.now()
+    now = clock.now()
     end = _moment(request, "end") or now
     begin = _moment(request, "begin") or end - dt.timedelta(days=7)
     if not begin < end <= begin + dt.timedelta(days=usage.DAYS_MAX):

@@ -2,7 +2,6 @@
 
 import datetime as dt
 
-from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
@@ -11,6 +10,7 @@ from rest_framework.response import Response
 from contract.problems import FieldError
 from contract.series import SeriesAnswer
 from contract.series import SeriesInstant as SeriesInstantAnswer
+from controlplane import clock
 from controlplane.accounts.models import User
 from controlplane.accounts.rights import level_in, sees_everything
 from controlplane.statestore.errors import Forbidden, Invalid, NotFound
@@ -65,7 +65,7 @@ class SeriesInstant(View):
     def get(self, request: Request) -> Response:
         """How sub-clusters and queues stood at a moment. Tenants: queues they were granted."""
         user = account(request)
-        found = instant(_time(request, "at", timezone.now()))
+        found = instant(_time(request, "at", clock.now()))
         if not sees_everything(user):
             own = [queue for queue in found["queues"] if level_in(user, queue["name"])]
             found |= {"cluster": None, "sub_clusters": [], "queues": own, "queues_left_out": 0}
@@ -86,7 +86,7 @@ def _metric(name: str) -> Metric:
 
 
 def _range(request: Request) -> tuple[dt.datetime, dt.datetime]:
-    now = timezone.now()
+    now = clock.now()
     end = _time(request, "to", now)
     start = _time(request, "from", end - dt.timedelta(hours=1))
     if not start < end:

@@ -63,6 +63,7 @@ class Simulations(View):
 
 class History(View):
     content_negotiation_class = AnyAccept
+    of_process = True
 
     @extend_schema(
         operation_id="simulations_history",

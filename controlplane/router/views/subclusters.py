@@ -3,7 +3,6 @@
 import datetime as dt
 from typing import Any
 
-from django.utils import timezone
 from drf_spectacular.utils import extend_schema
 from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
@@ -22,6 +21,7 @@ from contract.subclusters import (
 )
 from contract.subclusters import SubClusterDetail as SubClusterDetailAnswer
 from contract.subclusters import SubClusterDrainPreview as SubClusterDrainPreviewAnswer
+from controlplane import clock
 from controlplane.accounts.throttles import Join
 from controlplane.policy.federation import reaches
 from controlplane.statestore.actions import joining, subclusters
@@ -119,7 +119,7 @@ class JoinTokens(View):
         require("cluster.operate", request)
         sub_cluster = row_of(name)
         wanted = body(request, JoinTokenRequest)
-        until = timezone.now() + dt.timedelta(seconds=wanted.valid_s)
+        until = clock.now() + dt.timedelta(seconds=wanted.valid_s)
         token, secret = node_actions.new_join_token(actor(request), sub_cluster, wanted.note, until, wanted.node)
         answer = {"id": token.pk, "token": secret, "sub_cluster": sub_cluster.name, "node": token.node}
         answer["expires_at"] = until

@@ -5,12 +5,14 @@ import datetime as dt
 from django.contrib.auth import get_user_model
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
 from django.db import transaction
 from django.db.models import F
-from django.utils import timezone
 from knox.models import AuthToken
+from knox.settings import knox_settings
 
 from contract.problems import FieldError
+from controlplane import clock
 from controlplane.accounts.models import QueueAccess, Role, TokenNote, User
 from controlplane.statestore.errors import Conflict, Forbidden, Invalid, NotFound
 
@@ -72,6 +74,20 @@ def set_role(actor: Actor, user: User, role: Role) -> None:
         record(actor, "account.role", f"account/{user.pk}", before={"role": user.role}, after={"role": str(role)})
         user.role = role
         user.save(update_fields=["role"])
+
+
+def set_email(actor: Actor, user: User, email: str) -> None:
+    """Another mail address; "" for none. ``Invalid`` when it is none."""
+    try:
+        if email:
+            validate_email(email)
+    except ValidationError:
+        remedy = "give one such as ada@example.org, or nothing for none"
+        raise Invalid("the address cannot be taken", [FieldError("email", "is no mail address", remedy)]) from None
+    with transaction.atomic():
+        record(actor, "account.email", f"account/{user.pk}", before={"email": user.email}, after={"email": email})
+        user.email = email
+        user.save(update_fields=["email"])
 
 
 def set_active(actor: Actor, user: User, active: bool) -> None:
@@ -142,10 +158,14 @@ def new_token(actor: Actor, user: User, name: str = "", valid_s: int | None = No
     name: what it is for; without one it is that of a log-in. valid_s: without it, as long as a log-in's.
     """
     with transaction.atomic():
-        AuthToken.objects.filter(user=user, expiry__lt=timezone.now()).delete()
+        now = clock.now()
+        AuthToken.objects.filter(user=user, expiry__lt=now).delete()
         if name:
             _room_for_token(user, name)
-        row, token = AuthToken.objects.create(user, **({} if valid_s is None else {"expiry": dt.timedelta(0, valid_s)}))
+        row, token = AuthToken.objects.create(user)
+        row.created = now
+        row.expiry = now + (knox_settings.TOKEN_TTL if valid_s is None else dt.timedelta(seconds=valid_s))
+        row.save(update_fields=["created", "expiry"])  # knox goes by this machine's clock
         TokenNote.objects.create(token=row, name=name)
         record(actor, "account.token", f"account/{user.pk}", after={"name": name, "key": row.token_key})
     return row, token

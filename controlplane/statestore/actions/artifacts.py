@@ -11,10 +11,9 @@ from typing import IO
 from django.core.files import File
 from django.core.files.storage import default_storage
 from django.db import transaction
-from django.utils import timezone
 
 from contract.problems import FieldError
-from controlplane import events
+from controlplane import clock, events
 from controlplane.statestore.errors import Conflict, Invalid
 from controlplane.statestore.models import Artifact, ArtifactOwner, Container, TaskOutput
 
@@ -63,14 +62,14 @@ def _verified(body: Body, digest: str) -> Iterator[tuple[IO[bytes], int]]:
 def _keep(digest: str, body: Body) -> tuple[int, bool]:
     """Verify and store the bytes unless they are there; their size and whether they are new."""
     with _verified(body, digest) as (source, size):
-        touched = Artifact.objects.filter(digest=digest).update(last_used_at=timezone.now())
+        touched = Artifact.objects.filter(digest=digest).update(last_used_at=clock.now())
         if touched and default_storage.exists(name_of(digest)):
             return size, False
         if not default_storage.exists(name_of(digest)):
             stored = default_storage.save(name_of(digest), File(source))
             if stored != name_of(digest):  # two uploads at once: the other one was first, with the same bytes
                 default_storage.delete(stored)
-    Artifact.objects.update_or_create(digest=digest, defaults={"size": size})
+    Artifact.objects.update_or_create(digest=digest, defaults={"size": size, "last_used_at": clock.now()})
     return size, True
 
 
@@ -112,5 +111,5 @@ def publish_output(container_id: int, node_id: int, name: str, path: str, digest
 
 def touch(digests: Iterable[str]) -> None:
     """Say that these are in use, at most hourly each, so that retention keeps them."""
-    now = timezone.now()
+    now = clock.now()
     Artifact.objects.filter(digest__in=list(digests), last_used_at__lt=now - TOUCH_AFTER).update(last_used_at=now)

@@ -3,9 +3,8 @@
 from collections.abc import Callable
 
 from django.db import connection
-from django.utils import timezone
 
-from controlplane import events
+from controlplane import clock, events
 from controlplane.statestore.models import Container, Endpoint, Node
 from wire.nodeapi import Serving
 
@@ -20,7 +19,7 @@ def publish(container: Container, serving: Serving, reach: Callable[[str], str])
 
     ``reach``: where web finds a node that calls itself that.
     """
-    host, now = Node.objects.values_list("host", flat=True).get(pk=container.node_id), timezone.now()
+    host, now = Node.objects.values_list("host", flat=True).get(pk=container.node_id), clock.now()
     rows = [
         Endpoint(
             container_id=container.pk,

@@ -55,9 +55,15 @@ def begin(actor: Actor, container: Container, order: dict[str, Any]) -> Exec:
             created_at=now,
             seen_at=now,
         )
-        after = {"exec": found.pk, "job": container.job_id, "tty": start.tty, "command": _told(start.command)}
-        record(actor, "exec.begin", f"container/{name}", after=after)
+        what = {"ports": start.ports} if start.ports else {"tty": start.tty, "command": _told(start.command)}
+        after = {"exec": found.pk, "job": container.job_id} | what
+        record(actor, f"{_kind(found)}.begin", f"container/{name}", after=after)
     return found
+
+
+def _kind(begun: Exec) -> str:
+    """As the audit log names it."""
+    return "forward" if begun.order.get("ports") else "exec"
 
 
 def _told(command: list[str]) -> list[str]:
@@ -124,7 +130,7 @@ def end(actor: Actor, ended: Exec, how: str) -> None:
     with transaction.atomic():
         if Exec.objects.filter(pk=ended.pk, ended_at=None).update(ended_at=Now(), seen_at=Now()):
             target = f"container/{format_container(ended.container_id)}"
-            record(actor, "exec.end", target, after={"exec": ended.pk, "how": how})
+            record(actor, f"{_kind(ended)}.end", target, after={"exec": ended.pk, "how": how})
 
 
 def purge() -> int:

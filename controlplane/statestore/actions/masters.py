@@ -14,10 +14,10 @@ from typing import Any
 from django.conf import settings
 from django.db import transaction
 from django.db.models import F, Sum
-from django.utils import timezone
 
 from contract.problems import FieldError
 from contract.stored import GROUP
+from controlplane import clock
 from controlplane.statestore import bus
 from controlplane.statestore.errors import Conflict, Invalid, TooMany
 from controlplane.statestore.models import Container, Intent, Job, Master, MasterAsk, MasterLaunch, TaskGroup
@@ -79,7 +79,7 @@ def register(job_id: int, attempt: int, tracking: dict[str, Any] | None = None) 
     with transaction.atomic():
         session = _session(job_id)
         if (session.attempt, session.tracking) != (attempt, tracking):
-            session.registered_at = session.registered_at if session.attempt == attempt else timezone.now()
+            session.registered_at = session.registered_at if session.attempt == attempt else clock.now()
             session.attempt, session.tracking = attempt, tracking
             session.save(update_fields=["attempt", "registered_at", "tracking"])
 

@@ -13,10 +13,9 @@ import structlog
 from django.conf import settings
 from django.db import transaction
 from django.db.models import Q
-from django.utils import timezone
 
 from contract.problems import FieldError
-from controlplane import events
+from controlplane import clock, events
 from controlplane.statestore import bus
 from controlplane.statestore.errors import Conflict, Forbidden, Invalid
 from controlplane.statestore.models import Intent, JoinToken, Node, NodeCredential, SubCluster
@@ -63,7 +62,7 @@ def new_join_token(
 def revoke_join_token(actor: Actor, token: JoinToken) -> None:
     """Nobody can register with it any more; nodes that did stay."""
     with transaction.atomic():
-        JoinToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=timezone.now())
+        JoinToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=clock.now())
         record(actor, "join-token.revoke", f"join-token/{token.pk}")
 
 
@@ -133,7 +132,7 @@ def register(r: Register, address: str | None = None) -> NodeSession:
         if not created:
             Node.objects.filter(pk=node.pk).update(**described)
         NodeCredential.objects.update_or_create(
-            node=node, defaults={"sha256": hashed(secret), "revoked_at": None, "created_at": timezone.now()}
+            node=node, defaults={"sha256": hashed(secret), "revoked_at": None, "created_at": clock.now()}
         )
         Intent.objects.create(sub_cluster=sub_cluster, kind=Intent.Kind.NODE, node_id=node.pk)
         after = described | ({} if created or keeps else {"by_token": token.pk})  # type: ignore[union-attr]
@@ -147,7 +146,7 @@ def _token(text: Any) -> JoinToken | None:
     """The join token of that text, if it is good now."""
     if not isinstance(text, str) or not text:
         return None
-    good = Q(expires_at=None) | Q(expires_at__gt=timezone.now())
+    good = Q(expires_at=None) | Q(expires_at__gt=clock.now())
     rows = JoinToken.objects.select_related("sub_cluster").filter(good, revoked_at=None, used_at=None)
     return rows.filter(sha256=hashed(text)).first()
 
@@ -167,7 +166,7 @@ def _use(token: JoinToken | None, node: Node, new: bool) -> None:
     if token is not None and token.node not in ("", node.name):
         raise Forbidden(f"the join token is for a node called {token.node}")
     if token is not None and token.node:
-        if not JoinToken.objects.filter(pk=token.pk, used_at=None).update(used_at=timezone.now()):
+        if not JoinToken.objects.filter(pk=token.pk, used_at=None).update(used_at=clock.now()):
             raise Forbidden("the join token is used; ask an operator for a new one")
     elif token is None or not new:
         raise Forbidden(
@@ -262,7 +261,7 @@ def decommission(actor: Actor, node: Node) -> None:
     """
     with transaction.atomic():
         Node.objects.filter(pk=node.pk).update(duty=Node.Duty.DECOMMISSIONED)
-        NodeCredential.objects.filter(node=node, revoked_at=None).update(revoked_at=timezone.now())
+        NodeCredential.objects.filter(node=node, revoked_at=None).update(revoked_at=clock.now())
         Intent.objects.create(
             sub_cluster_id=node.sub_cluster_id, kind=Intent.Kind.NODE, node_id=node.pk, payload={"decommission": True}
         )

@@ -1,16 +1,20 @@
 """Put and delete secrets, and seal them anew under another key. The audit log has names, and never a value."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.utils import timezone
+from django.db.models import QuerySet
 
+from controlplane import clock
 from controlplane.accounts.models import User
 from controlplane.statestore import sealing
 from controlplane.statestore.actions.audit import SYSTEM, Actor, record
+from controlplane.statestore.actions.receivers import sealed_name
 from controlplane.statestore.errors import Conflict, NotFound
-from controlplane.statestore.models import Secret
+from controlplane.statestore.models import Receiver, Secret
 
 
 def put(actor: Actor, owner: User, name: str, value: str) -> tuple[Secret, bool]:
@@ -21,7 +25,7 @@ def put(actor: Actor, owner: User, name: str, value: str) -> tuple[Secret, bool]
         if Secret.objects.filter(owner=owner).exclude(name=name).count() >= most:
             many = f"you have {most} secrets, and may have no more (HYDRA_MAX_SECRETS_PER_USER)"
             raise Conflict(f"{many}; delete one, or ask an operator")
-        now = timezone.now()
+        now = clock.now()
         found = {"sealed": sealing.seal(owner.pk, name, value), "changed_at": now}
         row, made = Secret.objects.update_or_create(
             owner=owner, name=name, defaults=found, create_defaults=found | {"created_at": now}
@@ -53,13 +57,20 @@ class Resealed:
 def reseal() -> Resealed:
     """Seal all of them under the first key. What is put meanwhile is sealed so already; a repeat does no harm."""
     found = Resealed(0, [])
-    for row in Secret.objects.order_by("pk").iterator(chunk_size=100):
-        try:
-            fresh = sealing.reseal(row.owner_id, row.name, row.sealed)
-        except sealing.Unreadable:
-            found.unreadable.append((row.owner_id, row.name))
-            continue
-        Secret.objects.filter(pk=row.pk, sealed=row.sealed).update(sealed=fresh)
-        found.done += 1
+    webhooks = Receiver.objects.filter(kind=Receiver.Kind.WEBHOOK)
+    _reseal(Secret.objects.all(), lambda name: name, found)
+    _reseal(webhooks, sealed_name, found)
     record(SYSTEM, "secret.reseal", "secret", after={"done": found.done, "unreadable": len(found.unreadable)})
     return found
+
+
+def _reseal(rows: QuerySet[Any], name_of: Callable[[str], str], found: Resealed) -> None:
+    for row in rows.order_by("pk").iterator(chunk_size=100):
+        name = name_of(row.name)
+        try:
+            fresh = sealing.reseal(row.owner_id, name, row.sealed)
+        except sealing.Unreadable:
+            found.unreadable.append((row.owner_id, name))
+            continue
+        rows.filter(pk=row.pk, sealed=row.sealed).update(sealed=fresh)
+        found.done += 1

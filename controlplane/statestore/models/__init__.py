@@ -2,13 +2,14 @@
 
 from .admission import AdmissionCount, AdmissionHead, AdmissionLedger
 from .artifacts import Artifact, ArtifactOwner, LogChunk, TaskOutput
-from .audit import AuditEntry, IdempotencyKey, UsageHour
+from .audit import AuditEntry, IdempotencyKey, UsageHour, UsageTag
 from .containers import Container, ContainerHistory, Round
 from .endpoints import Endpoint
 from .execs import Exec
 from .federation import JoinToken, Lease, MaintenanceWindow, Node, NodeCredential, SubCluster, SubClusterToken
 from .jobs import Ask, Intent, Job, JobEvent, Report, Task, TaskGroup
 from .masters import Master, MasterAsk, MasterEvent, MasterLaunch
+from .notifications import Notification, Receiver
 from .policychanges import PolicyOverride, PolicyProposal
 from .queues import PolicyVersion, Queue, QueueGrant
 from .rollouts import Acknowledgement, Rollout
@@ -47,11 +48,13 @@ __all__ = [
     "MasterLaunch",
     "Node",
     "NodeCredential",
+    "Notification",
     "PolicyOverride",
     "PolicyProposal",
     "PolicyVersion",
     "Queue",
     "QueueGrant",
+    "Receiver",
     "Report",
     "Rollout",
     "Round",
@@ -69,4 +72,5 @@ __all__ = [
     "TaskGroup",
     "TaskOutput",
     "UsageHour",
+    "UsageTag",
 ]

@@ -3,6 +3,7 @@
 from django.conf import settings
 from django.db import models
 
+from controlplane import clock
 from controlplane.choices import IntegerChoices
 
 
@@ -11,8 +12,8 @@ class Artifact(models.Model):
 
     digest = models.CharField(max_length=64, primary_key=True)
     size = models.BigIntegerField()
-    created_at = models.DateTimeField(auto_now_add=True)
-    last_used_at = models.DateTimeField(auto_now=True)  # unused ones are removed after the retention
+    created_at = models.DateTimeField(default=clock.now)
+    last_used_at = models.DateTimeField(default=clock.now)  # unused ones are removed after the retention
 
 
 class ArtifactOwner(models.Model):
@@ -39,7 +40,7 @@ class TaskOutput(models.Model):
     path = models.CharField(max_length=255)
     digest = models.CharField(max_length=64, db_index=True)
     size = models.BigIntegerField()
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = models.DateTimeField(default=clock.now)
 
     class Meta:
         constraints = [

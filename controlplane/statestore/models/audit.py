@@ -3,6 +3,8 @@
 from django.conf import settings
 from django.db import models
 
+from controlplane import clock
+
 from .amounts import UsedFields
 
 
@@ -12,7 +14,7 @@ class AuditEntry(models.Model):
     Indexes by expressions, for ``queries.accounts.audit``, are in the migration that made them.
     """
 
-    at = models.DateTimeField(auto_now_add=True)
+    at = models.DateTimeField(default=clock.now)
     actor = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, db_index=False)
     action = models.CharField(max_length=64)  # "job.kill"
     target = models.CharField(max_length=255)  # "job/42"
@@ -35,10 +37,34 @@ class IdempotencyKey(models.Model):
     key = models.CharField(max_length=128)
     request_sha256 = models.CharField(max_length=64)
     response = models.JSONField()
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = models.DateTimeField(default=clock.now)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["owner", "key"], name="idempotency_key_once")]
+
+
+TAGS_MAX = 50  # of an account, told apart on one day
+
+
+class UsageTag(UsedFields):
+    """What an account used for jobs of one tag in a queue on one day (UTC); a job counts for each of its tags.
+
+    Of the tags of a day the first ``TAGS_MAX`` are told apart, all others have the empty one. Counted as
+    ``UsageHour`` is. Writer: the RM.
+    """
+
+    pk = models.CompositePrimaryKey("owner_id", "day", "tag", "queue", "sub_cluster_id")
+    owner_id = models.BigIntegerField()
+    day = models.DateField()
+    tag = models.CharField(max_length=63)
+    queue = models.CharField(max_length=255)
+    sub_cluster_id = models.SmallIntegerField()
+    containers = models.BigIntegerField(default=0)
+    failed = models.BigIntegerField(default=0)  # of them, that ended otherwise than well
+    cpu_ms = models.BigIntegerField(default=0)  # they took of processors, as nodes measured it
+
+    class Meta:
+        indexes = [models.Index(fields=["day"], name="usage_tag_by_day")]
 
 
 class UsageHour(UsedFields):

@@ -3,6 +3,7 @@
 from django.conf import settings
 from django.db import models
 
+from controlplane import clock
 from controlplane.choices import TextChoices
 from wire.states import NodeState
 
@@ -34,7 +35,7 @@ class SubCluster(models.Model):
     # Whose component policies hold here while that version is rolled out in stages; null: those of the one in force.
     components_version = models.ForeignKey("statestore.PolicyVersion", on_delete=models.PROTECT, null=True)
     components_at = models.DateTimeField(null=True)  # since when
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = models.DateTimeField(default=clock.now)
 
     def __str__(self) -> str:
         return self.name
@@ -46,7 +47,7 @@ class SubClusterToken(models.Model):
     sha256 = models.CharField(max_length=64, unique=True)
     name = models.CharField(max_length=63, blank=True)  # the only name it registers; empty: any
     note = models.CharField(max_length=255, blank=True)
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = models.DateTimeField(default=clock.now)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
     expires_at = models.DateTimeField()
     used_at = models.DateTimeField(null=True)
@@ -91,7 +92,7 @@ class Node(AmountFields):
     enforces = models.JSONField(default=list)  # limits it enforces, as it said
     host = models.CharField(max_length=255, blank=True)
     version = models.CharField(max_length=32, blank=True)
-    registered_at = models.DateTimeField(auto_now_add=True)
+    registered_at = models.DateTimeField(default=clock.now)
     state = models.SmallIntegerField(choices=[(s.value, s.name) for s in NodeState], default=NodeState.REGISTERED)
     health = models.SmallIntegerField(default=0)  # wire.states.NodeHealth
     state_changed_at = models.DateTimeField(null=True)
@@ -121,7 +122,7 @@ class MaintenanceWindow(models.Model):
     ends_at = models.DateTimeField()
     lead_s = models.IntegerField(default=600)
     message = models.CharField(max_length=255, blank=True)
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = models.DateTimeField(default=clock.now)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
     cancelled_at = models.DateTimeField(null=True)
 
@@ -134,7 +135,7 @@ class NodeCredential(models.Model):
 
     node = models.OneToOneField(Node, on_delete=models.CASCADE, primary_key=True, related_name="credential")
     sha256 = models.CharField(max_length=64)
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = models.DateTimeField(default=clock.now)
     revoked_at = models.DateTimeField(null=True)
 
 
@@ -149,7 +150,7 @@ class JoinToken(models.Model):
     sha256 = models.CharField(max_length=64, unique=True)
     note = models.CharField(max_length=255, blank=True)
     node = models.CharField(max_length=63, blank=True)
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = models.DateTimeField(default=clock.now)
     expires_at = models.DateTimeField(null=True)  # null: made by older versions for a host's own nodes
     revoked_at = models.DateTimeField(null=True)
     used_at = models.DateTimeField(null=True)  # of those for one name

@@ -4,6 +4,7 @@ from django.conf import settings
 from django.contrib.postgres.indexes import GinIndex
 from django.db import models
 
+from controlplane import clock
 from controlplane.choices import TextChoices
 from wire.states import ExecutionType, GroupState, JobState, TaskState
 
@@ -203,4 +204,4 @@ class Intent(models.Model):
     job = models.ForeignKey(Job, on_delete=models.CASCADE, null=True, db_index=False)
     node_id = models.BigIntegerField(null=True)
     payload = models.JSONField(default=dict)
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = models.DateTimeField(default=clock.now)

@@ -3,6 +3,7 @@
 from django.conf import settings
 from django.db import models
 
+from controlplane import clock
 from controlplane.choices import TextChoices
 
 
@@ -22,7 +23,7 @@ class PolicyVersion(models.Model):
     author = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True)
     approved_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
     parent = models.ForeignKey("self", on_delete=models.PROTECT, null=True)
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = models.DateTimeField(default=clock.now)
     active = models.BooleanField(default=False)  # the version in force; exactly one
     activated_at = models.DateTimeField(null=True)  # when it was last put in force, by the database's clock
 

@@ -4,11 +4,16 @@ export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
-        /** @description ``queues``: what it was granted itself; the policy may name it as well. ``tokens``: that are valid now. */
+        /**
+         * @description ``queues``: what it was granted itself; the policy may name it as well. ``tokens``: that are valid now.
+         *     ``email``: where it gets mail of its jobs, if it wants any; "" for nowhere.
+         */
         Account: {
             active: boolean;
             /** Format: date-time */
             created_at: string;
+            /** @default  */
+            email: string;
             id: number;
             last_login_at: string | null;
             queues: components["schemas"]["QueueGrant"][];
@@ -370,6 +375,10 @@ export interface components {
             /** @default  */
             message?: string;
         };
+        /** @description ``email``: as its owner reads it; "" for none. */
+        EmailRequest: {
+            email: string;
+        };
         /**
          * @description ``healthy``: null before the first verdict and without a health check. ``proxy``: its path on this server.
          *
@@ -506,6 +515,10 @@ export interface components {
             names: string[];
             racks: (string | number)[];
             state: string;
+        };
+        /** @description ``ports``: of the container, that streams of the exec are to be brought to. */
+        ForwardRequest: {
+            ports: number[];
         };
         /** @description ``restarting``: tasks of a service that are to start again, as somebody wanted, and have not yet. */
         Group: {
@@ -807,6 +820,8 @@ export interface components {
             /** @default null */
             master?: components["schemas"]["MasterSpec"] | null;
             name: string;
+            /** @default [] */
+            notify?: components["schemas"]["NotifySpec"][];
             /** @default {} */
             parameters?: {
                 [key: string]: string | number | boolean | null | {
@@ -1214,7 +1229,10 @@ export interface components {
             policy: string;
             stale_s: number;
         };
+        /** @description ``email``: where mail of your jobs goes, as an operator set it; "" for nowhere. */
         Me: {
+            /** @default  */
+            email: string;
             id: number;
             queues: components["schemas"]["QueueGrant"][];
             /** @enum {string} */
@@ -1319,6 +1337,41 @@ export interface components {
             next: string | null;
             previous: string | null;
             results: components["schemas"]["Node"][];
+        };
+        /** @description ``event``: what is told of the job; ``test`` of none. tried_at, error: of the last of its attempts. */
+        Notification: {
+            /** Format: date-time */
+            at: string;
+            attempts: number;
+            error: string;
+            /** @enum {string} */
+            event: "started" | "succeeded" | "failed" | "killed" | "test";
+            id: number;
+            job: components["schemas"]["NotifiedJob"] | null;
+            /** @enum {string} */
+            state: "waiting" | "sent" | "given_up";
+            tried_at: string | null;
+        };
+        NotificationPage: {
+            next: string | null;
+            previous: string | null;
+            results: components["schemas"]["Notification"][];
+        };
+        NotifiedJob: {
+            id: number;
+            name: string;
+        };
+        /** @description Tell the owner's ``receiver`` when the job begins, or ends in one of these ways. */
+        NotifySpec: {
+            /**
+             * @default [
+             *       "succeeded",
+             *       "failed",
+             *       "killed"
+             *     ]
+             */
+            events?: ("started" | "succeeded" | "failed" | "killed")[];
+            receiver: string;
         };
         /** @description ``percent``: of its fullest resource, now and once it has taken its part of what leaves. */
         OtherSubCluster: {
@@ -1876,6 +1929,64 @@ export interface components {
             used: components["schemas"]["Amounts"];
             user: string;
         };
+        /**
+         * @description ``address``: a webhook's without its path and query, or to whom mail goes, "" where the account has no address.
+         *
+         *     waiting: what it is still to be told, of very much 1000. failures: tries in a row that failed; error: how the last
+         *     did; next_at: when it is tried again after it.
+         */
+        Receiver: {
+            address: string;
+            /** Format: date-time */
+            changed_at: string;
+            /** Format: date-time */
+            created_at: string;
+            error: string;
+            every_job: string[];
+            failures: number;
+            /** @enum {string} */
+            kind: "webhook" | "mail";
+            name: string;
+            next_at: string | null;
+            waiting: number;
+        };
+        /** @description ``signing_key``: with which a webhook's bodies are signed, of one that is new; it is shown this once. */
+        ReceiverKept: {
+            address: string;
+            /** Format: date-time */
+            changed_at: string;
+            /** Format: date-time */
+            created_at: string;
+            error: string;
+            every_job: string[];
+            failures: number;
+            /** @enum {string} */
+            kind: "webhook" | "mail";
+            name: string;
+            next_at: string | null;
+            /** @default null */
+            signing_key: string | null;
+            waiting: number;
+        };
+        ReceiverList: {
+            next: string | null;
+            previous: string | null;
+            results: components["schemas"]["Receiver"][];
+        };
+        /**
+         * @description A webhook, an address that is never answered again, or mail to the account's own address.
+         *
+         *     One that is there already stays what it is where neither is said. every_job: of what it is told for every job of the
+         *     account, beside what job files ask for.
+         */
+        ReceiverRequest: {
+            /** @default [] */
+            every_job?: ("started" | "succeeded" | "failed" | "killed")[];
+            /** @default false */
+            mail?: boolean;
+            /** @default null */
+            webhook?: string | null;
+        };
         Reclaim: {
             amount: number;
             queue: string;
@@ -1943,6 +2054,8 @@ export interface components {
             deadline_s?: number;
             /** @default 1 */
             max_failures?: number;
+            /** @default 0 */
+            max_surge?: number;
             /** @default 1 */
             max_unavailable?: number;
             /** @default 10 */
@@ -2033,7 +2146,8 @@ export interface components {
         /**
          * @description A service on its way to another revision of what its tasks run. updated: of its ``tasks`` that may change, those
          *     that do not run ``previous`` any more. failures: ends of its attempts through their own fault, of which
-         *     ``max_failures`` are borne. back: it takes back what has failed, or was not wanted.
+         *     ``max_failures`` are borne. back: it takes back what has failed, or was not wanted. standing_in: tasks beside those,
+         *     which serve meanwhile.
          */
         RolloutState: {
             back: boolean;
@@ -2044,6 +2158,8 @@ export interface components {
             max_failures: number;
             previous: number;
             revision: number;
+            /** @default 0 */
+            standing_in: number;
             tasks: number;
             updated: number;
         };
@@ -2953,6 +3069,8 @@ export interface components {
             deadline_s?: number;
             /** @default 1 */
             max_failures?: number;
+            /** @default 0 */
+            max_surge?: number;
             /** @default 1 */
             max_unavailable?: number;
             /** @default 10 */
@@ -2991,6 +3109,29 @@ export interface components {
             results: components["schemas"]["UsedHour"][];
             /** @enum {string} */
             step: "hour" | "day";
+        };
+        /**
+         * @description ``tag``: of jobs, a job counting for each that it has; "" for those past the first of a day that are told apart.
+         *
+         *     failed: of the containers, those that ended otherwise than well. cpu_ms: what they took of processors.
+         */
+        UsedTag: {
+            containers: number;
+            cpu_ms: number;
+            failed: number;
+            gpu_s: number;
+            memory_mib_s: number;
+            queue: string;
+            tag: string;
+            vcores_milli_s: number;
+        };
+        UsedTags: {
+            /** Format: date-time */
+            begin: string;
+            complete: boolean;
+            /** Format: date-time */
+            end: string;
+            results: components["schemas"]["UsedTag"][];
         };
         /** @description ``counts``: what it has is shared out. ``stale``: its shares preempt nothing. ``used``: not for tenants. */
         UsePlace: {

@@ -34,7 +34,11 @@ function visited(load: () => Promise<{ default: ComponentType<PageProps> }>): Pa
   return Object.assign(lazy(load), { load });
 }
 
+const TerminalPage = lazy(() => import("../pages/job/terminal/TerminalPage"));
+
 function JobPages({ me, rest }: PageProps) {
+  const [id = "", what] = rest.split("/");
+  if (what === "terminal") return <TerminalPage id={id} me={me} />;
   return rest ? <JobPage key={rest} id={rest} me={me} /> : <JobsPage me={me} />;
 }
 

@@ -1,11 +1,21 @@
 """Commands in containers as rows: who may begin how many, and whose sockets find them."""
 
+import asyncio
 import datetime as dt
+from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import pytest
+from asgiref.sync import async_to_sync, sync_to_async
 from django.conf import settings
 from django.utils import timezone
+from knox.models import AuthToken
 
+from controlplane.accounts.models import QueueAccess
+from controlplane.router.execs import person
+from controlplane.router.execs.socket import FrameSocket
+from controlplane.router.proxy.access import by_token
 from controlplane.statestore.actions import execs
 from controlplane.statestore.models import AuditEntry, Container, Exec, Job
 from controlplane.statestore.queries.jobs import execs as queries
@@ -67,3 +77,67 @@ def test_each_socket_finds_an_exec_once_and_nobody_elses(world: World, live: Con
     assert queries.why_not(attached) == "the container has ended"
     Exec.objects.update(seen_at=timezone.now() - dt.timedelta(days=2))
     assert execs.purge() == 1
+
+
+def test_whose_right_has_gone_since_he_asked_does_not_get_in(world: World) -> None:
+    row = Job.objects.get(pk=world["submitter"].post("jobs", job(queue="root.prod.web")).json()["id"])
+    live = rows.container(row, world.nodes[0].session.node_id)
+    kept, gone = (begin(world, live, "admin")[1]["id"] for _ in range(2))
+    who = partial(by_token, f"Token {world['admin'].token}")
+    assert person.attach(who, kept) is not None
+    QueueAccess.objects.filter(user=world.users["admin"]).delete()
+    assert person.attach(who, gone) is None
+    Job.objects.filter(pk=row.pk).update(owner=world.users["admin"])
+    assert "not run commands" not in queries.why_not(Exec.objects.get(pk=kept)), "it is by what holds now"
+
+
+def test_nobody_but_the_owner_looks_into_what_has_secrets(world: World) -> None:
+    """A command has the environment and the files of the task beside which it runs."""
+    spec = job(queue="root.prod.web")
+    assert world["submitter"]("PUT", "me/secrets/db", {"value": "x"}).status_code == 201
+    with_secret = spec["groups"][0] | {"name": "with", "secrets": [{"name": "db", "env": "PASSWORD"}]}
+    spec["groups"].append(with_secret)
+    row = Job.objects.get(pk=world["submitter"].post("jobs", spec).json()["id"])
+    without, having = (rows.container(row, world.nodes[0].session.node_id, group=no) for no in range(2))
+    for who, refused in (("submitter", 201), ("admin", 403), ("operator", 403)):
+        assert begin(world, without, who)[0] == 201
+        status, answer = begin(world, having, who)
+        assert status == refused and (status == 201 or "only the owner" in answer["detail"])
+
+
+class Here:
+    """Looks into the StateStore from where the test is: in its transaction."""
+
+    async def start(self, call: Callable[..., Any], *args: Any) -> Any:
+        return await sync_to_async(call)(*args)
+
+
+@pytest.mark.parametrize("ends", ["idle", "right", "moved", "token"])
+def test_what_runs_ends_with_the_right_the_token_and_the_silence(
+    world: World, monkeypatch: pytest.MonkeyPatch, ends: str
+) -> None:
+    monkeypatch.setattr(person, "LOOK_S", 0.01)
+    row = Job.objects.get(pk=world["submitter"].post("jobs", job(queue="root.prod.web")).json()["id"])
+    live = rows.container(row, world.nodes[0].session.node_id)
+    who, said = partial(by_token, f"Token {world['admin'].token}"), list[bytes]()
+    begun = person.attach(who, begin(world, live, "admin")[1]["id"])
+    assert begun is not None
+
+    async def send(message: Any) -> None:
+        said.append(message["bytes"])
+
+    async def looks() -> str:
+        end = person.Person(FrameSocket(None, send), begun, who, "", Here())  # type: ignore[arg-type]
+        if ends == "idle":
+            end.active_at -= 2 * settings.HYDRA["exec_idle_s"]
+        async with asyncio.timeout(30):
+            return await end._looks()
+
+    if ends == "right":
+        QueueAccess.objects.filter(user=world.users["admin"]).delete()
+    elif ends == "moved":
+        Job.objects.filter(pk=row.pk).update(queue="root.default")
+    elif ends == "token":
+        AuthToken.objects.filter(user=world.users["admin"]).delete()
+    why = {"idle": "nothing was said", "token": "signed out"}.get(ends, "may not run commands")
+    assert why in async_to_sync(looks)() and why in said[0].decode()

@@ -378,7 +378,8 @@ async def _waiting(url: str, app: App, other: App) -> None:
         assert not any(p.done() for p in others)
         await asyncio.to_thread(_in_thread, lambda: (event(app, 2), event(other, 1)))  # and nobody says so
         assert all(len(events) == 1 for events in await asyncio.gather(*others))
-        await asyncio.wait_for(stream, 10)
+        async with asyncio.timeout(10):
+            await stream
         assert [e["seq"] for e in lines] == [1, 2]
 
 

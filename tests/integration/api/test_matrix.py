@@ -94,6 +94,19 @@ RULES: dict[tuple[str, str], Rule] = {
     ("DELETE", "api/v1/me/secrets/<str:name>"): Rule(
         {"anonymous": 401, "tenant": 204, "other": 204, "viewer": 404, "operator": 204}
     ),
+    ("GET", "api/v1/me/receivers"): Rule(LISTED),
+    ("PUT", "api/v1/me/receivers/<str:name>"): Rule(
+        {r: 200 if s == 201 else s for r, s in SUBMITTED.items()}, {"webhook": "https://1.1.1.1/secret-name"}
+    ),
+    ("DELETE", "api/v1/me/receivers/<str:name>"): Rule(
+        {"anonymous": 401, "tenant": 204, "other": 204, "viewer": 404, "operator": 204}
+    ),
+    ("POST", "api/v1/me/receivers/<str:name>/test"): Rule(
+        {"anonymous": 401, "tenant": 202, "other": 202, "viewer": 403, "operator": 202}
+    ),
+    ("GET", "api/v1/me/receivers/<str:name>/notifications"): Rule(
+        {"anonymous": 401, "tenant": 200, "other": 200, "viewer": 404, "operator": 200}
+    ),
     ("POST", "api/v1/me/password"): Rule(
         {"anonymous": 401} | dict.fromkeys(ROLES[1:], 422), {"current": "guessed", "password": PASSWORD}
     ),
@@ -101,6 +114,7 @@ RULES: dict[tuple[str, str], Rule] = {
     ("POST", "api/v1/accounts"): Rule(OPERATORS | {"operator": 201}, {"username": "new", "password": PASSWORD}),
     ("GET", "api/v1/accounts/<str:username>"): Rule(WATCHED),
     ("POST", "api/v1/accounts/<str:username>/role"): Rule(OPERATORS, {"role": "tenant"}),
+    ("POST", "api/v1/accounts/<str:username>/email"): Rule(OPERATORS, {"email": "ada@example.org"}),
     ("POST", "api/v1/accounts/<str:username>/close"): Rule(OPERATORS),
     ("POST", "api/v1/accounts/<str:username>/open"): Rule(OPERATORS),
     ("POST", "api/v1/accounts/<str:username>/password"): Rule(OPERATORS, {"password": PASSWORD}),
@@ -169,6 +183,9 @@ RULES: dict[tuple[str, str], Rule] = {
     ("POST", "api/v1/containers/<str:container>/exec"): Rule(
         CHANGED | {"tenant": 201, "operator": 201}, {"command": ["true"]}
     ),
+    ("POST", "api/v1/containers/<str:container>/forward"): Rule(
+        CHANGED | {"tenant": 201, "operator": 201}, {"ports": [8080]}
+    ),
     ("GET", "api/v1/artifacts/<str:digest>"): Rule(SEEN),
     ("PUT", "api/v1/artifacts/<str:digest>"): Rule(
         {"anonymous": 401, "tenant": 200, "other": 200, "viewer": 403, "operator": 200}, DATA
@@ -181,6 +198,8 @@ RULES: dict[tuple[str, str], Rule] = {
         {"anonymous": 401, "tenant": 404, "other": 404, "viewer": 200, "operator": 200}
     ),
     ("GET", "api/v1/usage/hours"): Rule(LISTED),
+    ("GET", "api/v1/usage/tags"): Rule(LISTED),
+    ("GET", "api/v1/usage/tags.csv"): Rule(LISTED),
     ("GET", "api/v1/usage/hours.csv"): Rule(LISTED),
     ("GET", "api/v1/queues/<str:path>/rights"): Rule(WATCHED),
     ("PUT", "api/v1/queues/<str:path>/rights"): Rule(OPERATORS, {"user": "admin"}),
@@ -423,6 +442,10 @@ def named_by(world: World, found: Objects, route: str) -> str:
     if "secrets" in route:
         for account in ("tenant", "other", "operator"):
             assert world[account].put(f"me/secrets/{found.name}", {"value": "secret-name"}).status_code == 201
+    if "receivers" in route:
+        for account in ("tenant", "other", "operator"):
+            said = {"webhook": "https://1.1.1.1/secret-name"}
+            assert world[account].put(f"me/receivers/{found.name}", said).status_code == 201
     if "token" in route:
         owner = found.username if "username" in route else "tenant"
         key, token_id = tokens_of(world, owner, "sub-clusters" in route)

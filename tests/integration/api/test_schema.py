@@ -8,10 +8,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import httpx
 import pytest
 
 from tests.integration.api.served import web
 from tests.integration.api.world import World, job
+from tests.patience import wait_until
 
 CONFIG = Path(__file__).with_name("schemathesis.toml")
 ENDS_THE_CALLER = (
@@ -49,8 +51,10 @@ def test_every_border_of_a_parameter_is_documented(world: World, tmp_path: Path)
 
 def check(world: World, role: str, phase: str, folder: Path) -> None:
     with web() as url:
+        schema = f"{url}/api/v1/schema"  # made once, which takes long on a machine that does much else
+        wait_until(lambda: httpx.get(schema, timeout=30, trust_env=False).is_success, 60, "web has its schema")
         command = [sys.executable, "-c", "from schemathesis.cli import schemathesis; schemathesis()"]
-        command += [f"--config-file={CONFIG}", "run", f"{url}/api/v1/schema", f"--phases={phase}", *OPTIONS]
+        command += [f"--config-file={CONFIG}", "run", schema, f"--phases={phase}", *OPTIONS]
         command += ["-H", f"Authorization: Token {world[role].token}"]
         done = subprocess.run(command, capture_output=True, text=True, timeout=1000, check=False, cwd=folder)
     assert done.returncode == 0, f"{done.stdout[-8000:]}\n{done.stderr[-2000:]}"

@@ -148,11 +148,12 @@ def put(world: World, job_id: int, spec: dict[str, Any], who: str = "tenant", **
 def test_an_update_tells_the_home_what_is_to_run_and_how_carefully(world: World) -> None:
     mine = service(world)
     spec = spec_of(world, mine, command=["serve", "--better"], count=9)
-    answer = put(world, mine, spec, max_unavailable=2, deadline_s=30)
+    answer = put(world, mine, spec, max_unavailable=2, max_surge=1, deadline_s=30)
     assert answer.status_code == 202, answer.content
     asked = Intent.objects.get(kind="update").payload
     assert (asked["revision"], asked["by"], asked["back"]) == (1, "tenant", None)
-    assert asked["rules"] == {"max_unavailable": 2, "min_ready_s": 10.0, "deadline_s": 30.0, "max_failures": 1}
+    rules = {"max_unavailable": 2, "max_surge": 1, "min_ready_s": 10.0, "deadline_s": 30.0, "max_failures": 1}
+    assert asked["rules"] == rules
     first = asked["spec"]["groups"][0]
     assert (first["command"], first["count"]) == (["serve", "--better"], 3), "a scale is another request"
     assert asked["size"] > 0 and asked["spec"]["name"] == "a-job"
@@ -163,8 +164,7 @@ def test_an_update_tells_the_home_what_is_to_run_and_how_carefully(world: World)
 @pytest.mark.parametrize(
     ("changes", "field"),
     [
-        ({"resources": {"memory_mib": 512}}, "spec.groups.0.resources"),
-        ({"node_labels": "gpu"}, "spec.groups.0.node_labels"),
+        ({"partition": "gpu"}, "spec.groups.0.partition"),
         ({"name": "other"}, "spec.groups"),
         ({"command": []}, "spec.groups.0.command"),
         ({"health_check": {"port": "none", "tcp": True}}, "spec.groups.0.health_check.port"),
@@ -257,3 +257,14 @@ def test_what_revisions_say_is_not_read_where_it_is_not_asked_for(world: World) 
     finally:
         tracemalloc.stop()
     assert services.specification(row, 3) == {"groups": groups}
+
+
+def test_resources_and_places_change_and_somebody_may_stand_in(world: World) -> None:
+    mine = service(world)
+    changes = {"resources": {"memory_mib": 512}, "node_labels": "rack == r1", "placement": "pack"}
+    stuck = put(world, mine, spec_of(world, mine, **changes), max_unavailable=0)
+    assert stuck.status_code == 422 and "max_surge" in str(errors(stuck))
+    answer = put(world, mine, spec_of(world, mine, **changes), max_unavailable=0, max_surge=2)
+    assert answer.status_code == 202, answer.content
+    asked = Intent.objects.get(kind="update").payload["spec"]["groups"][0]
+    assert (asked["resources"]["memory_mib"], asked["node_labels"], asked["placement"]) == (512, "rack == r1", "pack")

@@ -2,6 +2,8 @@
 
 import datetime as dt
 import json
+import sys
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
@@ -64,6 +66,8 @@ def test_what_cannot_be_read_names_the_line(world: World) -> None:
     assert (
         error["field"] == "trace" and error["message"].startswith("line 4, field 6") and "18 numbers" in error["remedy"]
     )
+    half = hand_in(world, b'{"format": "hydra-history", "version": 1}\n{"\\ud800": 1}\n')
+    assert half.status_code == 422 and half.json()["errors"][0]["message"] == "line 2, field ?: is unknown"
     assert not SimulationTrace.objects.exists() and "/tmp" not in answer.content.decode()
 
 
@@ -104,3 +108,16 @@ def test_the_oldest_make_way_unless_they_are_waited_for(world: World, monkeypatc
     rows.simulation(trace=third, trace_name="x", own_nodes=False)
     with pytest.raises(actions.TooMany, match="2 traces of yours wait to be simulated"):
         actions.add(SYSTEM, found)
+
+
+def test_what_reads_a_trace_knows_no_secret(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The process finds the file, the library and nothing else."""
+    said = 'json.dumps({"field": "trace", "wrong": " ".join(os.environ), "remedy": os.getcwd()})'
+    spy = tmp_path / "python"
+    spy.write_text(f"#!{sys.executable}\nimport json, os\nopen('told.json', 'w').write({said})\n")
+    spy.chmod(0o755)
+    monkeypatch.setattr(handedin.sys, "executable", str(spy))
+    error = hand_in(world, SWF, kind="swf").json()["errors"][0]
+    names = set(error["message"].split()) - {"LC_CTYPE"}
+    assert names == {"PATH", "PYTHONPATH", "OPENBLAS_NUM_THREADS"}
+    assert not Path(error["remedy"]).exists(), "its folder is gone"

@@ -1,4 +1,4 @@
-"""One stack of one sub-cluster for all of these tests: they only add jobs."""
+"""One stack of one sub-cluster for all of these tests: they add jobs, and leave the policy as it was."""
 
 import os
 import subprocess

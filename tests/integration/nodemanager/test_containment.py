@@ -188,11 +188,13 @@ def test_a_file_that_does_not_match_its_digest_fails_and_good_ones_come_once(pla
 def test_a_secret_is_in_the_tasks_environment_or_its_file_and_nowhere_else(plane: Plane, node: NodeProcess) -> None:
     plane.secrets["secrets"] = {"db": "hunter2-value", "key": "line one\nline two\n"}
     wanted = [Secret("db", env="PASSWORD"), Secret("key", path=".ssh/id")]
-    script = 'echo "${#PASSWORD} $(stat -c %a .ssh/id) $(cat .ssh/id)" > out; test -O .ssh/id && sleep 60'
+    script = 'echo "${#PASSWORD} $(stat -c %a .ssh/id) $(cat .ssh/id)" > out; echo "is $PASSWORD"; cat .ssh/id; '
+    script += "test -O .ssh/id && sleep 60"
     cid = plane.add(["sh", "-c", script], secrets=wanted)
     folder = node.containers() / format_container(cid)
     wait_for(lambda: (folder / "work" / "out").exists() and (folder / "work" / "out").read_text(), "it reads them")
     assert (folder / "work" / "out").read_text() == "13 600 line one\nline two\n"
+    wait_for(lambda: plane.log(cid) == b"is ***\n***\n***\n", "its log has no value")
     kept = [path for at in (node.folder, node.containers()) for path in at.rglob("*") if path.is_file()]
     assert {path.name for path in kept if b"line one" in path.read_bytes()} == {"out", "id"}
     assert not [path for path in kept if b"hunter2" in path.read_bytes()]

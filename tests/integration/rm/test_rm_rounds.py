@@ -364,3 +364,20 @@ def test_rows_survive_a_real_binary_copy(cluster: Cluster) -> None:
         "SELECT a, b, c, (extract(epoch FROM at) * 1000000)::bigint, day - '1970-01-01'::date FROM copied"
     ).fetchall()
     assert found == table.tolist()
+
+
+def test_what_is_used_is_counted_by_tag_too_and_only_so_many_are_told_apart(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("controlplane.rm.adapters.store.TAGS_MAX", 3)
+    leader = cluster.lead()
+    jobs = [cluster.submit(ONE_GIB, tags=tags) for tags in (["b", "a", "b"], ["d"], ["e", "c", "a"], [])]
+    for job in jobs:
+        cluster.play(leader, job)
+    found = "SELECT tag, sum(containers), sum(failed), sum(memory_mib_s) > 0 FROM statestore_usagetag GROUP BY 1"
+    counted = {tag: (int(containers), int(failed)) for tag, containers, failed, _ in cluster.rows(found)}
+    assert sum(containers for containers, _ in counted.values()) == 2 + 1 + 3
+    assert len(counted) == 4 and counted[""] == (2, 0), "of five tags three are told apart, whichever came first"
+    again = cluster.submit(ONE_GIB, tags=["z", next(tag for tag in counted if tag)])
+    cluster.play(leader, again)
+    assert {tag for tag, *_ in cluster.rows(found)} == set(counted), "one that is known stays so"

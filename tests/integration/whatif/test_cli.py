@@ -5,9 +5,8 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from django.db import connections
@@ -18,18 +17,20 @@ from controlplane.accounts.models import User
 from controlplane.statestore.models import Node, Simulation, SubCluster
 from controlplane.whatif import history, tasks
 from simulator.workloads.history import load
+from tests import hydractl as shell
 from tests.integration.api.served import web
 from tests.integration.whatif.past import BEGIN, END, busy_hour, live, nodes
 from tests.integration.whatif.test_runs import OTHER, processes  # noqa: F401 - a fixture
 from tests.stores import ROOT
 from tests.unit.simulator.workload_cases import same
 
-Hydractl = Any
+Hydractl = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 @pytest.fixture
-def hydractl(operator: User, west: SubCluster, processes: None, tmp_path: Path) -> Iterator[Hydractl]:  # noqa: F811
-    """Starts hydractl; somebody offers simulations meanwhile, as workers do."""
+def served(operator: User, west: SubCluster, processes: None, tmp_path: Path) -> Iterator[dict[str, str]]:  # noqa: F811
+    """The environment of a shell in which hydractl is an operator's; somebody offers simulations meanwhile, as workers
+    do."""
     over = threading.Event()
 
     def offer() -> None:
@@ -40,16 +41,18 @@ def hydractl(operator: User, west: SubCluster, processes: None, tmp_path: Path) 
     offering = threading.Thread(target=offer)
     token = AuthToken.objects.create(operator)[1]
     with web() as url:
-        env = {"HOME": str(tmp_path), "PYTHONPATH": str(ROOT), "HYDRA_URL": url, "HYDRA_TOKEN": token}
         offering.start()
         try:
-            yield lambda *words: subprocess.Popen(
-                [sys.executable, "-m", "client", *words], env=env | {"PATH": "/usr/bin:/bin"}, text=True,
-                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            )  # fmt: skip
+            yield {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin", "HYDRA_URL": url, "HYDRA_TOKEN": token}
         finally:
             over.set()
             offering.join()
+
+
+@pytest.fixture
+def hydractl(served: dict[str, str]) -> Hydractl:
+    """Runs hydractl in that shell, to its end."""
+    return lambda *words: shell.run(words, served, timeout_s=400)
 
 
 def test_the_recorded_history_as_a_file(hydractl: Hydractl, operator: User, west: SubCluster, tmp_path: Path) -> None:
@@ -57,13 +60,11 @@ def test_the_recorded_history_as_a_file(hydractl: Hydractl, operator: User, west
     busy_hour(west, operator, 12, ("root.default", "root.prod.etl"))
     file, none = tmp_path / "last.jsonl.gz", tmp_path / "none.jsonl.gz"
     window = [f"--from={BEGIN:%Y-%m-%dT%H:%M:%SZ}", f"--to={END:%Y-%m-%dT%H:%M:%SZ}"]
-    command = hydractl("history", str(file), *window)
-    _, errors = command.communicate(timeout=120)
-    assert command.returncode == 0, errors
-    assert same(load(file), history.read(BEGIN, END).jobs) and "12 jobs" in errors
-    command = hydractl("history", str(none), "--from=-30h", "--to=-29h")
-    _, errors = command.communicate(timeout=120)
-    assert command.returncode and "no job ran in this window" in errors
+    done = hydractl("history", str(file), *window)
+    assert done.returncode == 0, done.stderr
+    assert same(load(file), history.read(BEGIN, END).jobs) and "12 jobs" in done.stderr
+    empty = hydractl("history", str(none), "--from=-30h", "--to=-29h")
+    assert empty.returncode and "no job ran in this window" in empty.stderr
     assert list(tmp_path.glob("*.jsonl.gz")) == [file] and not list(tmp_path.glob(".*.part"))
 
 
@@ -74,9 +75,9 @@ def test_an_operator_asks_with_hydractl(hydractl: Hydractl, operator: User, west
     file.write_text(json.dumps(OTHER))
     window = [f"--from={BEGIN:%Y-%m-%dT%H:%M:%SZ}", f"--to={END:%Y-%m-%dT%H:%M:%SZ}"]
     words = ("--seeds", "2", "--json", str(kept), "--html", str(page))
-    command = hydractl("policy", "simulate", str(file), *window, *words)
-    out, said = command.communicate(timeout=400)
-    assert command.returncode == 0, said
+    done = hydractl("policy", "simulate", str(file), *window, *words)
+    out, said = done.stdout, done.stderr
+    assert done.returncode == 0, said
     assert "40 jobs, 160 containers, 1 nodes" in out and "After: proposed. 2 seed(s) each." in out
     assert "USER" in out and "operator" in out.partition("USER")[2]
     assert "Wait, mean" in out and "root.prod.etl" in out and "PREEMPTIONS" in out and "simulation 1" not in out
@@ -85,12 +86,12 @@ def test_an_operator_asks_with_hydractl(hydractl: Hydractl, operator: User, west
     SimulationDetail.model_validate(answer, extra="forbid")
     assert answer["result"]["jobs"] == 40 and page.read_text().startswith("<!DOCTYPE html>")
     listed = hydractl("policy", "simulations")
-    assert "done" in listed.communicate(timeout=200)[0] and listed.returncode == 0
+    assert "done" in listed.stdout and listed.returncode == 0
     again = hydractl("policy", "simulations", str(answer["id"]))
-    assert again.communicate(timeout=200)[0] == out
+    assert again.stdout == out
     trace(hydractl, file, tmp_path / "nasa.swf")
     refused = hydractl("policy", "simulate", "4000")
-    assert "there is no policy version 4000" in refused.communicate(timeout=200)[1] and refused.returncode == 2
+    assert "there is no policy version 4000" in refused.stderr and refused.returncode == 2
 
 
 def trace(hydractl: Hydractl, policy: Path, log: Path) -> None:
@@ -98,21 +99,25 @@ def trace(hydractl: Hydractl, policy: Path, log: Path) -> None:
     lines = [f"{n} {10 * n} -1 30 2 -1 -1 2 60 -1 1 {n % 3} 1 -1 1 -1 -1 -1" for n in range(30)]
     log.write_text("\n".join(["; MaxProcs: 4", *lines]) + "\n")
     words = ("--trace", str(log), "--workload", "swf", "--own-nodes", "--seeds", "1")
-    command = hydractl("policy", "simulate", str(policy), *words)
-    out, said = command.communicate(timeout=400)
-    assert command.returncode == 0 and "30 jobs, 60 containers over 3" in said, said
+    done = hydractl("policy", "simulate", str(policy), *words)
+    out, said = done.stdout, done.stderr
+    assert done.returncode == 0 and "30 jobs, 60 containers over 3" in said, said
     assert "trace nasa.swf: 30 jobs, 60 containers, 4 nodes" in out and "are the trace's own" in out
     assert "u2" in out.partition("USER")[2]
-    assert "nasa.swf" in hydractl("policy", "traces").communicate(timeout=200)[0]
+    assert "nasa.swf" in hydractl("policy", "traces").stdout
     log.write_text(lines[0] + "\nbroken\n")
     refused = hydractl("policy", "simulate", str(policy), "--trace", str(log), "--workload", "swf")
-    assert "line 2, field 2 (submit time)" in refused.communicate(timeout=200)[1] and refused.returncode == 2
+    assert "line 2, field 2 (submit time)" in refused.stderr and refused.returncode == 2
 
 
-def test_ctrl_c_cancels(hydractl: Hydractl, operator: User, west: SubCluster) -> None:
+def test_ctrl_c_cancels(served: dict[str, str], operator: User, west: SubCluster) -> None:
     nodes(west, 4)
     busy_hour(west, operator, 300)
-    command = hydractl("policy", "simulate", str(Simulation._meta.get_field("base").related_model.objects.get().pk))
+    version = str(Simulation._meta.get_field("base").related_model.objects.get().pk)
+    command = subprocess.Popen(
+        [sys.executable, "-m", "client", "policy", "simulate", version], env=served | {"PYTHONPATH": str(ROOT)},
+        text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
     assert "simulation" in command.stderr.readline()  # it waits for the answer by now
     command.send_signal(signal.SIGINT)
     _, said = command.communicate(timeout=200)
@@ -129,9 +134,9 @@ def test_an_operator_asks_what_a_drain_would_do(
     live(east, operator, [{"name": "near", "node_labels": "zone == lab"}])
     kept, page = tmp_path / "answer.json", tmp_path / "report.html"
     words = ("--ahead", "20m", "--no-forecast", "--json", str(kept), "--html", str(page))
-    command = hydractl("sub-cluster", "simulate-drain", "east", *words)
-    out, said = command.communicate(timeout=400)
-    assert command.returncode == 0, said
+    done = hydractl("sub-cluster", "simulate-drain", "east", *words)
+    out, said = done.stdout, done.stderr
+    assert done.returncode == 0, said
     assert "east drained at" in out and "containers of" in out and "it is empty after 19" in out
     assert "1 task groups of 1 live jobs could start nowhere else" in out and "zone == lab" in out
     assert "Before: as it is. After: east drained." in out and "No further job is taken to come." in out
@@ -141,8 +146,8 @@ def test_an_operator_asks_what_a_drain_would_do(
     assert answer["kind"] == "drain" and answer["result"]["drained"]["running"] == 2
     assert "What draining east would do" in page.read_text()
     listed = hydractl("policy", "simulations")
-    assert "drain of east" in listed.communicate(timeout=200)[0]
+    assert "drain of east" in listed.stdout
     again = hydractl("policy", "simulations", str(answer["id"]))
-    assert again.communicate(timeout=200)[0] == out
+    assert again.stdout == out
     refused = hydractl("sub-cluster", "simulate-drain", "north")
-    assert "there is no sub-cluster" in refused.communicate(timeout=200)[1] and refused.returncode == 2
+    assert "there is no sub-cluster" in refused.stderr and refused.returncode == 2

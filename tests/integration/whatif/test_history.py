@@ -92,6 +92,11 @@ def test_too_much_is_sampled_by_a_fixed_hash(operator: User, west: SubCluster) -
     assert 30 <= len(numbers) <= 70 and numbers == [s.number for s in history.read(BEGIN, END, most=200).jobs]
     assert numbers == [s.number for s in whole.jobs if history.rank(s.number) < 0.25 * 2**32]
     assert "25 % of the jobs on 25 % of the nodes" in part.notes[0]
+    several = history.read(BEGIN, END, most=600, samples=3)
+    assert several.sample == 0.25 and [s.number for s in several.jobs] == numbers
+    found = [{s.number for s in jobs} for jobs in (several.jobs, *several.others)]
+    assert sum(map(len, found)) == len(set.union(*found)), "no job is in two samples"
+    assert "3 samples" in several.notes[0]
     assert len(fleet.read(0.25).sub_clusters["west"]) == 10 and len(fleet.read(0.0001).sub_clusters["west"]) == 1
 
 

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import os
+import re
 import uuid
 from collections import Counter
 from collections.abc import Iterator
@@ -24,7 +25,7 @@ from controlplane.statestore.errors import Conflict, NotFound, TooMany
 from controlplane.statestore.models import AuditEntry, Simulation, SubCluster
 from controlplane.statestore.queries.paging import Cursor
 from controlplane.statestore.queries.policy import simulations as queries
-from controlplane.whatif import cases, runner, tasks
+from controlplane.whatif import answer, cases, history, runner, tasks
 from tests.integration.whatif.conftest import POLICY
 from tests.integration.whatif.past import BEGIN, END, at, busy_hour, nodes
 from tests.limits import limit
@@ -101,6 +102,22 @@ def test_a_question_is_answered(operator: User, west: SubCluster, processes: Non
     again = [case.simulation(policy, 0).run() for policy in case.policies]
     told = [(run["lifecycles"], run["rounds"]) for run in result["runs"] if run["seed"] == 0]
     assert [(run.lifecycles, run.rounds) for run in again] == told, "a seed says everything, in whatever process"
+
+
+def test_samples_of_a_large_history_tell_how_far_they_may_be_off(
+    operator: User, west: SubCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nodes(west, 1)
+    busy_hour(west, operator, 60)
+    monkeypatch.setattr(history, "JOBS_MOST", 30)
+    case = cases.of(ask(operator, seeds=1))
+    assert (case.samples, case.sample, case.seeds(1)) == (3, 1 / 6, range(3))
+    runs = [case.simulation(policy, seed).run() for policy in case.policies for seed in case.seeds(1)]
+    assert len({tuple(run.jobs["number"]) for run in runs}) == 3, "each seed has a sample of its own"
+    compared = answer.compared(case, runs)
+    assert compared.policies[0].figures["wait_mean_s"].value.count == 3
+    (error,) = (note for note in compared.notes if note.startswith("How far samples may be off"))
+    assert re.search(r"version \d+, in force: .* \(.*\); proposed: ", error), error
 
 
 def test_a_sub_cluster_that_drains_now_takes_no_work(operator: User, west: SubCluster, east: SubCluster) -> None:

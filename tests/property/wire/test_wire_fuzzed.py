@@ -17,7 +17,7 @@ from controlplane.statestore.actions import logs
 from controlplane.statestore.errors import Invalid
 from tests import mutations
 from tests.examples import examples
-from wire import desired, ids, labels, policy, status, summary, template
+from wire import desired, execs, ids, labels, policy, status, summary, template
 from wire.resources import AXES
 
 NODE = 7
@@ -68,6 +68,8 @@ SUMMARY = summary.encode(
 )
 PIECE = {"container": "c-1-2-3", "stream": "stdout", "offset": 9, "data": "YQ==", "skipped": 1}
 PIECES = json.dumps([PIECE, PIECE]).encode()
+START = execs.Start("c-1-2-3", ["sh", "-c", "é"], True, 50, 120, "vt100")
+END = execs.End(code=3, error="no such file: é")
 LABELS = "gpu && !(zone in (a, b)) || rack == r-1 && x != y"
 
 
@@ -100,6 +102,9 @@ READERS: dict[str, tuple[bytes, Callable[[bytes], Any], type[Exception]]] = {
     "log pieces": (PIECES, lambda found: logs.parse(json.loads(found)), Invalid),
     "loads": (b"HNL1" + bytes(12), nodeloads.decode, AssertionError),
     "labels": (LABELS.encode(), lambda found: labels.parse(found.decode(errors="replace")), labels.LabelError),
+    "person's frame": (execs.resize(50, 120), lambda found: execs.Windows().from_person(found), execs.ExecError),
+    "node's frame": (execs.end(END), lambda found: execs.Windows().from_node(found), execs.ExecError),
+    "start": (execs.start(START)[1:], execs.start_of, execs.ExecError),
     "container": (b"c-1-2-3", lambda found: ids.parse_container(found.decode(errors="replace")), ValueError),
 }
 

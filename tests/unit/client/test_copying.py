@@ -2,15 +2,18 @@
 
 import io
 import tarfile
+import threading
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 
-from client.copying import Place, fetch
+from client.copying import Place, bring, fetch
 from client.errors import HydraError
 from client.execs import Piece
+from tests import mutations
 from wire.execs import End
 
 
@@ -18,7 +21,7 @@ class Said:
     """A client whose container's tar says this; in small pieces, with a complaint between."""
 
     def __init__(self, archive: bytes) -> None:
-        self.archive, self.end = archive, End(code=0)
+        self.archive, self.end, self.ended = archive, End(code=0), threading.Event()
 
     def open_exec(self, container: str, command: list[str]) -> Any:
         return self
@@ -29,10 +32,14 @@ class Said:
     def __exit__(self, *_: object) -> None:
         pass
 
+    def say(self, data: bytes) -> bool:
+        return True
+
     def end_input(self) -> None:
-        pass
+        self.ended.set()
 
     def pieces(self) -> Iterator[Piece]:
+        assert self.ended.wait(10), "tar there waits for the end of its input"
         for at in range(0, len(self.archive), 1000):
             yield Piece("stderr", b"tar: file changed\n")
             yield Piece("stdout", self.archive[at : at + 1000])
@@ -76,3 +83,51 @@ def test_what_a_container_sends_stays_below_its_place(tmp_path: Path) -> None:
         said = Said(archive[:600])
         said.end = End(code=2)
         fetch(said, there, new, names.append)  # type: ignore[arg-type]
+
+
+def test_a_few_bytes_do_not_become_a_full_disk(tmp_path: Path) -> None:
+    """A file with holes, as no tar writes that was not asked to."""
+    told = {"GNU.sparse.major": "1", "GNU.sparse.minor": "0", "GNU.sparse.realsize": str(1 << 40)}
+    file = io.BytesIO()
+    with tarfile.open(fileobj=file, mode="w", format=tarfile.PAX_FORMAT) as archive:
+        hole = tarfile.TarInfo("./tree/hole")
+        hole.size, hole.pax_headers = 512, told
+        archive.addfile(hole, io.BytesIO(b"0\n".ljust(512, b"\0")))
+    names: list[str] = []
+    assert fetch(Said(file.getvalue()), Place("c-1-1-1", "tree"), tmp_path / "new", names.append) == 1  # type: ignore[arg-type]
+    assert names == [] and not (tmp_path / "new").exists()
+
+
+def test_whatever_a_container_sends_ends_in_words(tmp_path: Path) -> None:
+    draw, said = Random(1), list[str]()
+    whole = packed(("./tree", tarfile.DIRTYPE, b""), ("./tree/" + "é" * 90, tarfile.REGTYPE, b"x" * 700))
+    for no in range(200):
+        sent = summed(mutations.data(draw, whole))
+        try:
+            fetch(Said(sent), Place("c-1-1-1", "tree"), tmp_path / str(no), str)  # type: ignore[arg-type]
+        except HydraError as error:
+            said.append(error.lines()[0])
+    assert len(set(said)) > 3
+
+
+def summed(archive: bytes) -> bytes:
+    """With the sums that headers have of themselves, by which most of what was changed would be noticed at once."""
+    found = bytearray(archive)
+    for at in range(0, len(found) - 511, 512):
+        if found[at + 257 : at + 262] == b"ustar":
+            found[at + 148 : at + 156] = b" " * 8
+            found[at + 148 : at + 156] = b"%06o\0 " % sum(found[at : at + 512])
+    return bytes(found)
+
+
+def test_a_file_here_that_cannot_be_read_ends_the_copy_with_its_name(tmp_path: Path) -> None:
+    (tmp_path / "tree").mkdir()
+    gone = tmp_path / "tree" / "file"
+    gone.write_bytes(b"x")
+
+    def told(name: str) -> None:
+        if name.endswith("file"):
+            gone.unlink()
+
+    with pytest.raises(HydraError, match="file: No such file or directory"):
+        bring(Said(b""), tmp_path / "tree", Place("c-1-1-1", "copy"), told)  # type: ignore[arg-type]

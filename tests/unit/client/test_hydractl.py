@@ -342,11 +342,11 @@ def test_a_service_is_updated_and_rolled_back(cluster: Any, env: dict[str, str],
     cluster.add_job({"name": "a", "kind": "service", "groups": [{"name": "g", "count": 2}]}, "RUNNING")
     cluster.on_get_job = lambda job: job.update(revision=4)
     file = str(job_file(tmp_path))
-    done = run(env, "update", "1", file, "--max-unavailable", "2", "--deadline", "30")
+    done = run(env, "update", "1", file, "--max-unavailable", "0", "--max-surge", "2", "--deadline", "30")
     assert (done.returncode, done.stdout) == (0, f"job 1: asked to roll {file} out\n"), done.stderr
     assert "work.py: stored" in done.stderr
     asked = json.loads(cluster.requests("PUT", "/jobs/1/spec")[0].body)
-    assert (asked["revision"], asked["max_unavailable"], asked["deadline_s"]) == (4, 2, 30)
+    assert (asked["revision"], asked["max_unavailable"], asked["max_surge"], asked["deadline_s"]) == (4, 0, 2, 30)
     assert asked["spec"]["groups"][0]["command"] == ["python3", "work.py"] and "min_ready_s" not in asked
     assert run(env, "rollback", "1", "--to", "1", "--revision", "4").stdout == "job 1: asked to go back to revision 1\n"
     assert json.loads(cluster.requests("POST", "/jobs/1/rollback")[0].body) == {"to": 1, "revision": 4}

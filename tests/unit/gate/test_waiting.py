@@ -57,6 +57,18 @@ def test_a_slower_machine_is_waited_for_longer(time: Time, monkeypatch: pytest.M
     assert 219 < time.now < 222
 
 
+def test_looks_come_less_often_the_longer_it_takes_and_what_comes_is_seen_soon(time: Time) -> None:
+    looks: list[float] = []
+
+    def at_last() -> bool:
+        looks.append(time.now)
+        return time.now > 140
+
+    assert patience.wait_until(at_last, 60.0)
+    assert looks[1] - looks[0] == pytest.approx(0.05) and looks[-1] - looks[-2] == pytest.approx(0.25)
+    assert len(looks) < 200
+
+
 @pytest.mark.parametrize(("slowness", "factor"), [(0.5, 1.0), (1.0, 1.0), (2.5, 2.5), (40.0, 6.0)])
 def test_the_factor_is_the_slowest_of_what_was_measured(slowness: float, factor: float) -> None:
     measured = {name: seconds * 0.5 for name, seconds in REFERENCE.items()}

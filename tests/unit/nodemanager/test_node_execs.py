@@ -4,6 +4,7 @@ import json
 import os
 import selectors
 import socket
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from nodemanager import entering, launch
 from nodemanager.cgroups import Cgroups
 from nodemanager.entering import Entrance
 from nodemanager.launch import LaunchContext
@@ -22,8 +24,11 @@ from wire.execs import End, ExecError, Kind, Start, Windows
 
 def test_frames_are_read_as_they_were_written() -> None:
     start = Start("c-1-1-1", ["sh", "-c", "é" * (execs.COMMAND_MAX // 2)], True, 50, 120, "xterm-256color")
+    forward = Start("c-1-1-1", [], ports=[80, 65_535])
+    assert b"ports" not in execs.start(start), "an older node knows none"
     for data, kind, read, value in (
         (execs.start(start), Kind.START, execs.start_of, start),
+        (execs.start(forward), Kind.START, execs.start_of, forward),
         (execs.resize(50, 120), Kind.RESIZE, execs.size_of, (50, 120)),
         (execs.resize(0, 99_999), Kind.RESIZE, execs.size_of, (1, execs.SIZE_MAX)),
         (execs.credit(9), Kind.CREDIT, execs.credit_of, 9),
@@ -49,7 +54,13 @@ def test_a_person_sends_nothing_but_input_sizes_and_credit_for_what_came(data: b
         Windows().from_person(data)
 
 
-@pytest.mark.parametrize("end", [b"", b"x", b"[]", b'{"code": "1"}', b'{"code": 256}', b'{"x": 1}', b'{"error": 1}'])
+@pytest.mark.parametrize(
+    "end",
+    [
+        b"", b"x", b"[]", b'{"code": "1"}', b'{"code": 256}', b'{"x": 1}', b'{"error": 1}',
+        rb'{"error": "a\u0000b"}', rb'{"error": "\ud800"}',  # with which the audit log could not be written
+    ],
+)  # fmt: skip
 def test_an_end_says_how_and_nothing_else(end: bytes) -> None:
     with pytest.raises(ExecError):
         Windows().from_node(execs.frame(Kind.END, end))
@@ -165,8 +176,44 @@ def test_a_command_ends_with_its_connection_and_is_the_containers(loop: Loop) ->
     wait_until(lambda: loop.turn() or not loop.entrance.by_pid, 10, "it has been killed")
 
 
+def test_who_asks_is_told_which_processes_a_container_has(loop: Loop) -> None:
+    connection, _ = loop.ask("sleep", "600")
+    assert loop.said(connection) == {"begun": True}
+    (entered,) = loop.entrance.by_pid
+    for container, said in ((5, {"pids": sorted((entered, loop.task.pid))}), (6, {"error": entering.IDLE})):
+        asks = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        asks.connect(loop.path)
+        asks.send(json.dumps({"container": container, "members": True}).encode())
+        asks.setblocking(False)
+        assert loop.said(asks) == said
+        asks.close()
+    connection.close()
+
+
 def test_with_the_container_a_command_ends_and_says_so(loop: Loop) -> None:
     connection, _ = loop.ask("sleep", "600")
     assert loop.said(connection) == {"begun": True}
     loop.task.stop(0.0)
     assert loop.said(connection) == {"error": "the container has ended"}
+
+
+def test_nobody_but_the_agents_user_orders_commands(loop: Loop) -> None:
+    assert Path(loop.path).stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may become another user")
+def test_a_task_that_puts_a_link_in_place_of_its_folder_leads_nobody_elsewhere() -> None:
+    """A command enters the folder as the task's user, who is led where he may go himself."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        (folder / "closed").mkdir(mode=0o700)
+        (folder / "work").symlink_to(folder / "closed")
+        context = LaunchContext(5, ["pwd"], {"PATH": os.environ["PATH"]}, name, uid=65534)
+        read, write = os.pipe()
+        pid, report = launch.enter(context, (read, write, write), [])
+        os.waitpid(pid, 0)
+        os.close(write)
+        assert b"Permission denied" in os.read(report, 4096) and os.read(read, 4096) == b""
+        os.close(report)
+        os.close(read)

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
+from simulator.faults.memorycheck import check_sums
 from tests.doubles import MemoryCluster, MemoryLeader
-from tests.playing import ONE_GIB, ready, turn
+from tests.playing import ONE_GIB, counted_wrong, ready, turn
 from tests.unit.rm.test_rm_services import Spread, restart, same_when_rebuilt, scale, serving, tasks_of
 from wire import template
 from wire.states import ContainerState
@@ -179,3 +180,124 @@ def test_tasks_elsewhere_roll_over_too(replaced: tuple[int, ...]) -> None:
     assert {attempt for _, attempt in tasks_of(f.west, f.job)} == {2}
     assert f.leaders[0].memory.jobs[f.job].rollout is None
     assert "two" in commands(f.west) & commands(f.east)
+
+
+def test_new_tasks_serve_before_old_ones_go_and_leave_when_all_is_done(cluster: MemoryCluster) -> None:
+    leader = ready(cluster)
+    job = service(cluster, leader)
+    update(cluster, job, 1, command=["two"], rules={"max_unavailable": 0, "max_surge": 1, "deadline_s": 0.0})
+    least, most = 3, 0
+    for _ in range(20):
+        turn(cluster, leader)
+        least, most = min(least, len(serving(cluster, job))), max(most, len(tasks_of(cluster, job)))
+        same_when_rebuilt(leader)
+        assert counted_wrong(cluster, leader) == []
+    assert (least, most) == (3, 4), "never fewer than asked for, and one more at most"
+    assert tasks_of(cluster, job) == [(0, 2), (1, 2), (2, 2)]
+    assert cluster.events(job, "updated") and not cluster.events(job, "scaled")
+    assert leader.memory.jobs[job].groups[0].run.count == 3
+    update(cluster, job, 2, back=1, rules={"max_surge": 2})
+    turn(cluster, leader, 16)
+    assert commands(cluster) == {"one"} and serving(cluster, job) == [0, 1, 2]
+
+
+def test_without_room_for_more_it_waits_or_goes_on_as_its_rules_say(cluster: MemoryCluster) -> None:
+    leader = ready(cluster)
+    job = service(cluster, leader, 8)
+    assert len(serving(cluster, job)) == 8, "all there is"
+    update(cluster, job, 1, command=["two"], rules={"max_unavailable": 0, "max_surge": 2, "deadline_s": 20.0})
+    turn(cluster, leader, 5)
+    assert tasks_of(cluster, job) == [(task, 1) for task in range(8)]
+    turn(cluster, leader, 6, seconds=10.0)
+    assert cluster.events(job, "update_failed") == ["revision 2: it was not done within 20 s"]
+    assert tasks_of(cluster, job) == [(task, 1) for task in range(8)], "nobody had to go"
+    update(cluster, job, 3, command=["two"], rules={"max_surge": 2, "deadline_s": 0.0})
+    turn(cluster, leader, 40)
+    assert serving(cluster, job) == list(range(8)) and commands(cluster) == {"two"}
+
+
+def test_it_is_scaled_while_others_stand_in(cluster: MemoryCluster) -> None:
+    leader = ready(cluster)
+    job = service(cluster, leader)
+    update(cluster, job, 1, command=["two"], rules={"max_unavailable": 0, "max_surge": 2, "min_ready_s": 1000.0})
+    turn(cluster, leader, 2)
+    assert len(tasks_of(cluster, job)) == 5
+    for count in (4, 2):
+        scale(cluster, job, count)
+        turn(cluster, leader, 3)
+        assert len(tasks_of(cluster, job)) == count + 2
+        same_when_rebuilt(leader)
+    update(cluster, job, 2, back=1)
+    turn(cluster, leader, 10)
+    assert tasks_of(cluster, job) == [(0, 1), (1, 1)]
+
+
+HALF = {"resources": {"memory_mib": 512, "vcores_milli": 500, "gpus": 0}}
+
+
+@pytest.mark.parametrize("step", [None, 0, 2, 4, 6])
+def test_tasks_get_other_resources_and_what_they_hold_is_counted(cluster: MemoryCluster, step: int | None) -> None:
+    leader = ready(cluster)
+    job = service(cluster, leader)
+    update(cluster, job, 1, **HALF)
+    seen = set()
+    for number in range(12):
+        if number == step:
+            leader = cluster.lead()
+        turn(cluster, leader)
+        same_when_rebuilt(leader)
+        check_sums(leader.memory)
+        seen.add(held_mib(leader))
+    assert held_mib(leader) == 3 * 512 and seen >= {3 * 512, 2 * 1024 + 512}
+    assert leader.memory.jobs[job].groups[0].former_rows == []
+    update(cluster, job, 2, back=1)
+    turn(cluster, leader, 12)
+    check_sums(leader.memory)
+    assert held_mib(leader) == 3 * 1024
+    cluster.kill(job)
+    turn(cluster, leader, 3)
+    assert held_mib(leader) == 0 and not cluster.live(job)
+
+
+def held_mib(leader: MemoryLeader) -> int:
+    return int(leader.memory.ledger.queues[-1].sum(axis=0)[0])
+
+
+def test_what_no_node_can_hold_is_taken_back(cluster: MemoryCluster) -> None:
+    leader = ready(cluster)
+    job = service(cluster, leader)
+    update(cluster, job, 1, resources={"memory_mib": 1 << 20, "vcores_milli": 1000, "gpus": 0})
+    turn(cluster, leader, 2)
+    assert serving(cluster, job) == [1, 2] and cluster.group(job).reason is not None
+    turn(cluster, leader, 6, seconds=30.0)
+    assert serving(cluster, job) == [0, 1, 2] and held_mib(leader) == 3 * 1024
+    check_sums(leader.memory)
+
+
+def test_tasks_move_to_where_the_new_revision_wants_them(cluster: MemoryCluster) -> None:
+    leader = ready(cluster)
+    job = service(cluster, leader, node_labels="name == n0")
+    assert {c.node for c in cluster.live(job)} == {"n0"}
+    update(cluster, job, 1, node_labels="name == n1")
+    turn(cluster, leader, 10)
+    assert {c.node for c in cluster.live(job)} == {"n1"} and serving(cluster, job) == [0, 1, 2]
+    same_when_rebuilt(leader)
+    update(cluster, job, 2, back=1)
+    turn(cluster, leader, 10)
+    assert {c.node for c in cluster.live(job)} == {"n0"}
+
+
+@pytest.mark.parametrize("replaced", [(), (1,), (0, 1)])
+def test_tasks_elsewhere_get_other_resources_and_others_stand_in(replaced: tuple[int, ...]) -> None:
+    f = Spread()
+    small = {"resources": {"memory_mib": 256, "vcores_milli": 250, "gpus": 0}}
+    update(f.west, f.job, 1, rules={"max_unavailable": 3, "max_surge": 2, "deadline_s": 0.0}, **small)
+    f.leaders[0].round()
+    for at in replaced:
+        f.replace(at)
+    f.turn(24)
+    assert serving(f.west, f.job) == list(range(12))
+    assert {attempt for _, attempt in tasks_of(f.west, f.job)} == {2}
+    for leader in f.leaders:
+        check_sums(leader.memory)
+    assert sum(held_mib(leader) for leader in f.leaders) == 12 * 256

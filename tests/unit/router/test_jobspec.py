@@ -45,6 +45,7 @@ def test_defaults_are_filled_in() -> None:
         "queue": "root.default",
         "priority": None,
         "tags": [],
+        "notify": [],
         "files": [],
         "groups": [
             {

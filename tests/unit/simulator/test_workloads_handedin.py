@@ -2,14 +2,17 @@
 
 import gzip
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 
-from simulator.workloads import handedin, history, open_workload
+from simulator.workloads import READERS, handedin, history, open_workload
+from tests import mutations
 from tests.stores import ROOT
 from tests.unit.client.test_client_traces import FILES
 from tests.unit.simulator.workload_cases import same
@@ -73,7 +76,7 @@ def test_nodes_are_in_a_file_of_their_own(folder: Path) -> None:
         (lines(JOB | {"user": "u" * 300}), "user .* of job 0 is no name", "printable"),
         (lines(JOB | {"at_s": 4e7}), "goes on for more than a year", "cut the file"),
         (lines(JOB | {"groups": [GROUP | {"count": 10**9}]}), "more than 1,000,000 containers", "cut the file"),
-        (lines(JOB | {"groups": [GROUP | {"memory_mib": 10**15}]}), "of memory_mib", "give at most"),
+        (lines(JOB | {"groups": [GROUP | {"memory_mib": 10**15}]}), "of memory_mib", "a whole number up to"),
         (
             lines(JOB | {"groups": [GROUP | {"node_labels": "gpu &&"}]}),
             "group tasks of job 0: node_labels",
@@ -81,6 +84,9 @@ def test_nodes_are_in_a_file_of_their_own(folder: Path) -> None:
         ),
         (lines(JOB | {"groups": [GROUP | {"after": ["x"]}]}), "comes after one that is not there", "same job"),
         (lines(JOB | {"groups": [GROUP, GROUP]}), "two groups of one name", "apart"),
+        (lines(JOB | {"groups": [GROUP | {"racks": ["r" * 300]}]}), "wants a node", "at most 255"),
+        (lines(*[JOB | {"groups": [GROUP | {"nodes": ["n"] * 1_000_001}]}] * 3), "more than 3,000,000 names", "cut"),
+        (lines(JOB | {"groups": [GROUP | {"run_s": [1e308]}]}), "1e.308 is not a number", "give a number"),
         (lines(JOB | {"priority": 10**12}), "has the priority", "give -"),
     ],
 )
@@ -97,6 +103,28 @@ def test_options_are_the_readers(folder: Path, options: dict[str, Any]) -> None:
     with pytest.raises(handedin.Wrong) as found:
         handedin.read("jobs", "swf", options)
     assert found.value.field == "options" and "memory_mib" in found.value.remedy
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_whatever_is_handed_in_is_refused_in_words_or_can_be_simulated(folder: Path, kind: str) -> None:
+    draw, known = Random(kind), READERS[kind].options
+    for no in range(150):
+        text = mutations.text(draw, FILES[kind]) if draw.random() < 0.5 else exchanged(draw, FILES[kind])
+        (folder / "trace").write_text(text)
+        options = {option: draw.choice(mutations.NASTY) for option in known if draw.random() < 0.2}
+        try:
+            handedin.read("jobs", kind, options)
+            assert list(history.load(folder / "history.gz"))
+        except handedin.Wrong as error:
+            if not str(error) or not error.remedy or len(f"{error}{error.remedy}") > 1000:
+                pytest.fail(f"{no}: {error!r}")
+
+
+def exchanged(draw: Random, text: str) -> str:
+    """With something nasty in place of a number or a text."""
+    parts = re.split(r"""([^\s,:{}\[\]]+)""", text)
+    at = draw.randrange(1, len(parts), 2)
+    return "".join((*parts[:at], str(draw.choice(mutations.NASTY))[:400], *parts[at + 1 :]))
 
 
 @pytest.mark.parametrize("kind", ["synthetic", "tar"])

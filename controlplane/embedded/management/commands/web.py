@@ -18,6 +18,7 @@ from controlplane.embedded.home import HomeError, http_host, http_port
 from controlplane.policy.following import Follower
 from controlplane.router import cluster
 from controlplane.router.aside import Aside
+from controlplane.router.websocket import BoundedWebSocket
 
 GRACE_S = 2
 BACKLOG = 2048
@@ -56,7 +57,7 @@ def configuration(access_log: bool) -> uvicorn.Config:
         "controlplane.asgi:application",
         loop="uvloop",
         http="httptools",
-        ws="websockets-sansio",
+        ws=BoundedWebSocket,
         ws_per_message_deflate=os.environ.get("HYDRA_SOCKET_COMPRESSION") == "1",
         lifespan="off",
         log_config=None,  # controlplane.logs says how

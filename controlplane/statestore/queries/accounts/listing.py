@@ -3,14 +3,14 @@
 from typing import Any
 
 from django.db.models import Count, Max, Q
-from django.utils import timezone
 from knox.models import AuthToken
 
+from controlplane import clock
 from controlplane.accounts.models import QueueAccess, User
 from controlplane.statestore.queries.paging import Cursor, Page, by_number, page
 
 Json = dict[str, Any]
-_FIELDS = ("id", "username", "role", "is_active", "date_joined", "last_login")
+_FIELDS = ("id", "username", "role", "is_active", "date_joined", "last_login", "email")
 GRANTS_MAX = 100  # of one account
 
 
@@ -41,7 +41,7 @@ def _accounts(rows: list[Json]) -> list[Json]:
     ):
         if len(grants[user]) < GRANTS_MAX:
             grants[user].append({"path": path, "level": level})
-    live = Q(expiry=None) | Q(expiry__gt=timezone.now())
+    live = Q(expiry=None) | Q(expiry__gt=clock.now())
     counted = AuthToken.objects.filter(live, user__in=ids).values("user").annotate(n=Count("pk"))
     tokens = {row["user"]: row for row in counted.annotate(used=Max("note__last_used_at"))}
     return [
@@ -55,6 +55,7 @@ def _accounts(rows: list[Json]) -> list[Json]:
             "tokens": tokens.get(row["id"], {}).get("n", 0),
             "token_used_at": tokens.get(row["id"], {}).get("used"),
             "queues": grants[row["id"]],
+            "email": row["email"],
         }
         for row in rows
     ]

@@ -3,9 +3,9 @@
 from typing import Any
 
 from django.db.models import Case, Q, When
-from django.utils import timezone
 from knox.models import AuthToken
 
+from controlplane import clock
 from controlplane.accounts.models import User
 from controlplane.statestore.models import JoinToken, SubClusterToken
 
@@ -18,7 +18,7 @@ def of_account(user: User, using: AuthToken | None = None) -> list[Json]:
 
     Of more than ``TOKENS_MAX`` the oldest that log-ins made are left out, and never one with a name.
     """
-    valid = Q(expiry=None) | Q(expiry__gt=timezone.now())
+    valid = Q(expiry=None) | Q(expiry__gt=clock.now())
     nameless = Case(When(note__name__gt="", then=0), default=1)
     found = AuthToken.objects.filter(valid, user=user).select_related("note").order_by(nameless, "-created")
     rows = sorted(found[:TOKENS_MAX], key=lambda row: row.created, reverse=True)
@@ -37,7 +37,7 @@ def of_account(user: User, using: AuthToken | None = None) -> list[Json]:
 
 def join_tokens() -> list[Json]:
     """Tokens that register something now: nodes of a sub-cluster, or a new sub-cluster. Two queries."""
-    now = timezone.now()
+    now = clock.now()
     live = Q(expires_at=None) | Q(expires_at__gt=now)
     nodes = JoinToken.objects.filter(live, revoked_at=None, used_at=None).exclude(sub_cluster__state="decommissioned")
     subs = SubClusterToken.objects.filter(used_at=None, expires_at__gt=now)

@@ -36,6 +36,43 @@ SELECT u.hour, s.name, u.queue, u.containers, {per_axis_second("u.{0}")}
 """
 
 
+TAG_COLUMNS = ("containers", "failed", "cpu_ms", *SECONDS)
+TAG_HEAD = ("day", "sub_cluster", "queue", "tag", *TAG_COLUMNS)
+_TAG_SUMS = f"""
+SELECT u.tag, u.queue, {", ".join(f"sum(u.{column})::bigint AS {column}" for column in TAG_COLUMNS)}
+  FROM statestore_usagetag u
+ WHERE u.owner_id = %(owner)s AND u.day >= %(begin)s AND u.day <= %(end)s AND (%(queue)s = '' OR u.queue = %(queue)s)
+ GROUP BY 1, 2 ORDER BY vcores_milli_s DESC, 1, 2 LIMIT %(most)s
+"""
+_TAG_ROWS = f"""
+SELECT u.day, s.name, u.queue, u.tag, {", ".join(f"u.{column}" for column in TAG_COLUMNS)}
+  FROM statestore_usagetag u LEFT JOIN statestore_subcluster s ON s.id = u.sub_cluster_id
+ WHERE u.owner_id = %(owner)s AND u.day >= %(begin)s AND u.day <= %(end)s AND (%(queue)s = '' OR u.queue = %(queue)s)
+ ORDER BY u.owner_id, u.day, u.tag, u.queue, u.sub_cluster_id LIMIT %(most)s
+"""
+
+
+def tags(owner_id: int, begin: dt.datetime, end: dt.datetime, queue: str = "") -> Json:
+    """Sums per tag and queue of the days (UTC) from that of ``begin`` to that of ``end``, what used most first.
+
+    ``complete``: false where there are more than ``ROWS_MAX``.
+    """
+    rows = rows_as_dicts(_TAG_SUMS, _days(owner_id, begin, end, queue, ROWS_MAX + 1))
+    return {"begin": begin, "end": end, "results": rows[:ROWS_MAX], "complete": len(rows) <= ROWS_MAX}
+
+
+def tag_lines(owner_id: int, begin: dt.datetime, end: dt.datetime, queue: str = "") -> Iterator[tuple[Any, ...]]:
+    """The same ledger's rows as they are, under ``TAG_HEAD``, oldest first; at most ``EXPORT_MAX``."""
+    with connection.cursor() as cursor:
+        cursor.execute(_TAG_ROWS, _days(owner_id, begin, end, queue, EXPORT_MAX))
+        yield from cursor
+
+
+def _days(owner_id: int, begin: dt.datetime, end: dt.datetime, queue: str, most: int) -> dict[str, Any]:
+    first, last = (at.astimezone(dt.UTC).date() for at in (begin, end))
+    return {"owner": owner_id, "begin": first, "end": last, "queue": queue, "most": most}
+
+
 def hours(owner_id: int, begin: dt.datetime, end: dt.datetime, queue: str = "", step: str = "hour") -> Json:
     """Sums per hour or day, and queue. ``complete``: false where there are more than ``ROWS_MAX``."""
     values = {"owner": owner_id, "begin": begin, "end": end, "queue": queue, "most": ROWS_MAX + 1}

@@ -4,10 +4,9 @@ import datetime as dt
 from collections import defaultdict
 from typing import Any, NamedTuple
 
-from django.utils import timezone
-
 from contract import stored
 from contract.stored import StoredGroup
+from controlplane import clock
 from controlplane.statestore.models import Container, Job, Node, SubCluster
 from controlplane.statestore.queries.jobs.masters import container_spec
 from controlplane.statestore.queries.nodes.maintenance import windows
@@ -43,7 +42,7 @@ def preview(node: Node, deadline_s: int | None, reach: Reach) -> Json:
 
     They fit where nodes have room and the maxima of their queues allow it.
     """
-    now = timezone.now()
+    now = clock.now()
     deadline = None if deadline_s is None else now + dt.timedelta(seconds=deadline_s)
     held = list(Container.objects.filter(node_id=node.pk).order_by("job_id", "group_no", "task_index"))
     jobs = {j.pk: j for j in Job.objects.filter(pk__in={c.job_id for c in held}).select_related("owner")}
@@ -96,7 +95,7 @@ def _rooms(leaving: Node) -> dict[int, list[Room]]:
     """By sub-cluster, its own and those that take work: the other nodes that take containers now."""
     subs = {*SubCluster.objects.filter(state=SubCluster.State.RUNNING).values_list("pk", flat=True)}
     subs.add(leaving.sub_cluster_id)
-    now, planned = timezone.now(), windows(subs)
+    now, planned = clock.now(), windows(subs)
     up = Node.objects.filter(sub_cluster__in=subs, state=NodeState.UP, health=0, duty=Node.Duty.IN_SERVICE)
     rows = up.exclude(pk=leaving.pk).values("id", "name", "rack", "labels", "sub_cluster_id", *AXES)
     nodes = [n for n in rows if not any(w.active(now) and w.matches(n) for w in planned[n["sub_cluster_id"]])]

@@ -6,9 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from django.utils import timezone
-
 from contract import stored
+from controlplane import clock
 from controlplane.statestore.models import Job, Node, SubCluster
 from controlplane.statestore.queries.queues.tree import asked_partitions
 from controlplane.statestore.queries.sql import rows_as_dicts
@@ -76,7 +75,7 @@ class Other:
 
 def preview(row: SubCluster, deadline_s: int | None, reach: Reach) -> Json:
     """What a drain would do now. A bounded number of queries, one of which reads all containers there."""
-    now = timezone.now()
+    now = clock.now()
     deadline = None if deadline_s is None else now + dt.timedelta(seconds=deadline_s)
     here = _rows(_HERE, sub=row.pk, deadline=deadline, now=now)
     choosy = _rows(_CHOOSY, sub=row.pk, ended=int(JobState.SUCCEEDED))

@@ -165,10 +165,10 @@ def _processes() -> list[Json]:
 
 def _process(process: bus.Process) -> Json:
     kind, name, told = process.kind, process.name, process.facts
-    age = max(0.0, round(time.time() - process.at, 1))
+    age = round(process.silent_s, 1)
     facts: Json = {"host": told.get("host"), "pid": told.get("pid"), "said_s": age}
-    if told.get("started_at"):
-        facts["up_s"] = round(time.time() - float(told["started_at"]))
+    if told.get("up_s"):
+        facts["up_s"] = round(process.up_s)
     if age > SILENT_S:
         remedy = "if it was meant to end, ignore this: it leaves the list within an hour. Else: " + _WITHOUT.get(
             kind, ""

@@ -1,11 +1,11 @@
 """The whole federation at a glance."""
 
-import time
 from collections.abc import Iterable
 from typing import Any
 
 from django.db.models import Count
 
+from controlplane import clock
 from controlplane.accounts.models import User
 from controlplane.accounts.rights import access, is_tenant, sees_everything, visible_jobs_q
 from controlplane.statestore.models import Job
@@ -30,7 +30,7 @@ def overview(user: User) -> Json:
     live = _live_jobs(user)
     tree = in_force()
     return {
-        "at": time.time(),
+        "at": clock.unix(),
         "scope": "all" if sees_everything(user) else "own",
         "policy_version": tree and tree.version,
         "sub_clusters": subs,

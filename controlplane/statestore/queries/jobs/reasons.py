@@ -4,8 +4,8 @@ from typing import Any
 
 from django.db.models import F
 from django.db.models.functions import Least
-from django.utils import timezone
 
+from controlplane import clock
 from controlplane.statestore.models import Ask
 from wire.states import GroupState, JobState
 
@@ -40,7 +40,7 @@ def _after(group: dict[str, Any], before: list[dict[str, Any]]) -> dict[str, Any
         "position": None,
         "estimate": None,
         "change": None,
-        "at": timezone.now().isoformat(timespec="seconds"),
+        "at": clock.now().isoformat(timespec="seconds"),
     }
 
 

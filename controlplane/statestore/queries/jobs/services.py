@@ -24,9 +24,14 @@ SELECT COALESCE(jsonb_path_query_first(revisions, '$[*] ? (@.revision == $number
 
 
 def groups(job: Job) -> dict[str, tuple[int, int]]:
-    """Its groups' numbers, and how many tasks each has, by name. One query."""
+    """Its groups' numbers, and how many tasks each has of its own, by name. One query."""
     found = TaskGroup.objects.filter(job_id=job.pk).order_by("no").values_list("name", "no", "count")
-    return {name: (no, count) for name, no, count in found}
+    return {name: (no, count - _standing_in(job.services, no)) for name, no, count in found}
+
+
+def _standing_in(services: Json | None, group_no: int) -> int:
+    """So many of the group's tasks, the last ones, serve only while others restart."""
+    return int((services or {}).get(f"{group_no}", {}).get("standing_in", 0))
 
 
 def live(job: Job, group_no: int, task: int | None = None) -> list[Attempt]:
@@ -52,7 +57,8 @@ def rollout(services: Json | None, groups: Sequence[Json], ended: bool) -> Json:
     if going is None or ended:
         return {"revision": said.get("revision", 1), "rollout": None}
     changing = [group for group in groups if group["no"] in going["groups"]]
-    tasks = sum(group["count"] for group in changing)
+    standing_in = sum(_standing_in(said, group["no"]) for group in changing)
+    tasks = sum(group["count"] for group in changing) - standing_in
     left = sum(_count(said.get(f"{group['no']}", {}), "queue", "unsure") for group in changing)
     rules, began = going["rules"], _moment(going["began_us"])
     limited = rules["deadline_s"] and not going["back"]
@@ -60,6 +66,7 @@ def rollout(services: Json | None, groups: Sequence[Json], ended: bool) -> Json:
         "updated": max(0, tasks - left),
         "tasks": tasks,
         "max_failures": rules["max_failures"],
+        "standing_in": standing_in,
         "began_at": began,
         "due_at": began + dt.timedelta(seconds=rules["deadline_s"]) if limited else None,
     }
@@ -114,6 +121,6 @@ def as_scaled(spec: Json, services: Json | None) -> Json:
     """The specification with as many tasks in each group as it has by now."""
     if not services:
         return spec
-    counts = {int(no): said["count"] for no, said in services.items() if no.isdecimal()}
+    counts = {int(no): said["count"] - said.get("standing_in", 0) for no, said in services.items() if no.isdecimal()}
     groups = [group | {"count": counts.get(no, group["count"])} for no, group in enumerate(spec["groups"])]
     return spec | {"groups": groups}

@@ -4,8 +4,7 @@ import datetime as dt
 from collections.abc import Sequence
 from typing import Any
 
-from django.utils import timezone
-
+from controlplane import clock
 from controlplane.statestore.models import Container, Intent, Node, SubCluster
 
 from .maintenance import Window, windows
@@ -16,7 +15,7 @@ FIELDS = ("duty", "duty_message", "duty_deadline", "duty_at", "duty_by__username
 
 def standing(rows: Sequence[Json]) -> dict[int, Json]:
     """For each node row (with ``FIELDS``) what its JSON says of its duty. At most three queries."""
-    now, of_sub = timezone.now(), windows(row["sub_cluster_id"] for row in rows)
+    now, of_sub = clock.now(), windows(row["sub_cluster_id"] for row in rows)
     found = {row["id"]: _standing(row, of_sub[row["sub_cluster_id"]], now) for row in rows}
     leaving = [row["id"] for row in rows if _leaving(row, found[row["id"]])]
     if leaving:

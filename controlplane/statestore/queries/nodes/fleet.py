@@ -15,8 +15,8 @@ from collections import OrderedDict
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from django.utils import timezone
 
+from controlplane import clock
 from controlplane.accounts.models import User
 from controlplane.accounts.rights import sees_everything
 from controlplane.statestore import bus
@@ -135,7 +135,7 @@ class WholeBoard(Board):
 
     def _renewed(self, last: Fleet) -> Fleet:
         """At most five queries, one of them over nodes only if a row of one has changed."""
-        now = timezone.now()
+        now = clock.now()
         subs = list(SubCluster.objects.exclude(state=SubCluster.State.DECOMMISSIONED))
         subs.sort(key=lambda s: fleetrows.natural(s.name))
         revisions = fleetrows.revisions()

@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from django.utils import timezone
-
+from controlplane import clock
 from controlplane.accounts.models import User
 from controlplane.accounts.rights import sees_everything
 from controlplane.statestore.models import MaintenanceWindow, Node
@@ -45,7 +44,7 @@ def windows(sub_clusters: Iterable[int]) -> dict[int, list[Window]]:
     """By sub-cluster, in order of their start. One query."""
     found: dict[int, list[Window]] = defaultdict(list)
     rows = MaintenanceWindow.objects.filter(
-        sub_cluster__in=set(sub_clusters), cancelled_at=None, ends_at__gt=timezone.now()
+        sub_cluster__in=set(sub_clusters), cancelled_at=None, ends_at__gt=clock.now()
     )
     for row in rows.order_by("starts_at", "id"):
         found[row.sub_cluster_id].append(Window.of(row))
@@ -55,7 +54,7 @@ def windows(sub_clusters: Iterable[int]) -> dict[int, list[Window]]:
 def listed(user: User) -> list[Json]:
     """Windows that have not ended or been cancelled, the next one first. Tenants do not see who made them."""
     rows = list(
-        MaintenanceWindow.objects.filter(cancelled_at=None, ends_at__gt=timezone.now())
+        MaintenanceWindow.objects.filter(cancelled_at=None, ends_at__gt=clock.now())
         .select_related("sub_cluster", "created_by")
         .order_by("starts_at", "id")
     )
@@ -65,7 +64,7 @@ def listed(user: User) -> list[Json]:
 
 
 def as_json(row: MaintenanceWindow, nodes: Iterable[Json]) -> Json:
-    window, now = Window.of(row), timezone.now()
+    window, now = Window.of(row), clock.now()
     return {
         "id": row.pk,
         "sub_cluster": row.sub_cluster.name,

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from django.db import connection
 
+from controlplane import clock
 from controlplane.statestore.capacities import DEFAULT, Limits, R, by_size, resolve
 from controlplane.statestore.loads import GONE, PartitionLoad, counts, gathered
 from controlplane.statestore.models import Starvation
@@ -186,7 +187,7 @@ def _read(tree: PolicyTree) -> FederationStanding:
         for r in rows
     ]  # fmt: skip
     parts = {name: _part(tree, places, name) for name in tree.limits}
-    now = rows[0]["now"] if rows else time.time()
+    now = rows[0]["now"] if rows else clock.unix()
     return FederationStanding(tree, now, places, parts, job_counts(tree), _starving(tree, now))
 
 

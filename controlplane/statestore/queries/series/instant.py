@@ -4,8 +4,8 @@ import datetime as dt
 from typing import Any
 
 from django.db import connection
-from django.utils import timezone
 
+from controlplane import clock
 from controlplane.statestore.series.columns import (
     CLUSTER,
     LOADED,
@@ -29,7 +29,7 @@ SELECT s.name, r.left_out, {", ".join("r." + c for c in NUMBERS)} FROM statestor
 
 def instant(at: dt.datetime) -> Json:
     """The finest window kept that ``at`` lies in: all sub-clusters, and the queues of the largest shares. One query."""
-    now = timezone.now()
+    now = clock.now()
     level = next((level for level in levels() if at >= now - level.kept), levels()[-1])
     begin = window(at, level.step_s)
     with connection.cursor() as cursor:

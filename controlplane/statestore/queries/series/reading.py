@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from django.db import connection
-from django.utils import timezone
 
+from controlplane import clock
 from controlplane.statestore.series import nodes
 from controlplane.statestore.series.columns import CLUSTER, NODE, QUEUE, SAMPLED_BY, SAMPLES
 from controlplane.statestore.series.levels import Level, levels, window
@@ -71,7 +71,7 @@ def grid(start: dt.datetime, end: dt.datetime, points: int, now: dt.datetime, co
 
 def read(scopes: Sequence[str], metrics: Sequence[Metric], start: dt.datetime, end: dt.datetime, points: int) -> Json:
     """Each metric of each scope that has it, null where nothing is known."""
-    now = timezone.now()
+    now = clock.now()
     finer = None
     for coarser in range(len(levels())):
         g = grid(start, end, points, now, coarser)

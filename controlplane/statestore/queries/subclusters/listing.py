@@ -4,12 +4,12 @@ A summary is missing while no RM leads or Redis does not answer; then the
 measured fields are null or zero and the rows still tell what exists.
 """
 
-import time
 from collections import defaultdict
 from typing import Any
 
 from django.db.models import Count, Sum
 
+from controlplane import clock
 from controlplane.accounts.models import User
 from controlplane.accounts.rights import sees_everything
 from controlplane.statestore import bus
@@ -107,7 +107,7 @@ def _shown(shown: Summary | None) -> Json:
         "placed_per_s": s.placed_per_s,
         "ended_per_s": s.ended_per_s,
         "policy_version": s.policy_version if shown else None,
-        "summary_age_s": round(max(0.0, time.time() - s.at), 1) if shown else None,
+        "summary_age_s": round(max(0.0, clock.unix() - s.at), 1) if shown else None,
     }
 
 

@@ -1,4 +1,4 @@
-/** One's own account: what it may, its tokens, its secrets, its password. */
+/** One's own account: what it may, its tokens, its secrets, who is told of its jobs, its password. */
 import { Button, NativeSelect, PasswordInput, TextInput } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState, type FormEvent } from "react";
@@ -12,6 +12,7 @@ import { ShownOnce } from "../admin/ShownOnce";
 import { Revoke, TokenTable } from "../admin/Tokens";
 import { ROLES, span, VALID } from "../admin/words";
 import { hydractl } from "../../format/shell";
+import { Receivers } from "./Receivers";
 import { Secrets } from "./Secrets";
 
 export default function AccountPage({ me }: PageProps) {
@@ -20,10 +21,12 @@ export default function AccountPage({ me }: PageProps) {
       <h1>Your account</h1>
       <Card title={me.username} aside={<Command text="hydractl me" />}>
         <p>{ROLES.find((r) => r.value === me.role)?.label}. {ROLES.find((r) => r.value === me.role)?.may}</p>
+        {me.email && <p>Mail of your jobs, where you want it, goes to {me.email}.</p>}
         {me.queues.length > 0 && <p>Queues granted to you: {me.queues.map((q) => `${q.path} (${q.level})`).join(", ")}.</p>}
       </Card>
       <Tokens />
       <Secrets editable={me.role !== "viewer"} />
+      <Receivers editable={me.role !== "viewer"} email={me.email} />
       <Password me={me} />
     </>
   );

@@ -31,7 +31,7 @@ function SecretTable({ secrets, replace, end }: { secrets: Secret[]; replace?: (
   const now = useNow(10_000);
   return (
     <div className="table-wrap">
-      <table className="grid secrets">
+      <table className="grid stacked labelled">
         <thead><tr><th>Name</th><th className="num">Made</th><th className="num">Changed</th><th><span className="sr">Actions</span></th></tr></thead>
         <tbody>{secrets.map((s) => (
           <tr key={s.name}>

@@ -37,10 +37,12 @@ export function CreateAccount({ onClose }: { onClose: () => void }) {
   );
 }
 
-type Act = "role" | "close" | "open" | "password" | "sign-out";
-const TITLES: Record<Act, string> = { role: "Change the role", close: "Close the account", open: "Open the account", password: "Reset the password", "sign-out": "Sign out everywhere" };
+type Act = "role" | "email" | "close" | "open" | "password" | "sign-out";
+const OF_ANYBODY: Act[] = ["email", "sign-out"]; // also of one's own account
+const TITLES: Record<Act, string> = { role: "Change the role", email: "Set the mail address", close: "Close the account", open: "Open the account", password: "Reset the password", "sign-out": "Sign out everywhere" };
 const WHAT: Record<Act, string> = {
   role: "What it may do changes with its next request.",
+  email: "Mail of its jobs goes there, where its owner wants any, and nowhere else. Empty: nowhere.",
   close: "Nobody can log in with it. Its sessions and tokens end at once and do not come back. Its jobs go on.",
   open: "Its owner can log in again. Tokens and sessions that ended stay ended.",
   password: "For somebody who has lost theirs. All its sessions and tokens end.",
@@ -54,7 +56,7 @@ export function AccountDialog({ username, me, onClose }: { username: string; me:
   const account = view.data;
   const operator = me.role === "operator";
   const why = account ? barred(account, me) : "";
-  const acts: Act[] = account?.active === false ? ["open"] : ["role", "password", "sign-out", "close"];
+  const acts: Act[] = account?.active === false ? ["open"] : ["role", "email", "password", "sign-out", "close"];
   return (
     <dialog ref={ref} className="ask account-dialog" aria-labelledby="account-name" onClose={(e) => e.target === ref.current && onClose()}>
       <div className="row">
@@ -65,6 +67,7 @@ export function AccountDialog({ username, me, onClose }: { username: string; me:
         <>
           <dl className="facts">
             <div><dt>Role</dt><dd>{ROLES.find((r) => r.value === account.role)?.label}{account.active ? "" : ", closed"}</dd></div>
+            <div><dt>Mail</dt><dd className="wrap-any">{account.email || "none"}</dd></div>
             <div><dt>Made</dt><dd>{moment(account.created_at)}</dd></div>
             <div><dt>Last log-in</dt><dd>{account.last_login_at ? moment(account.last_login_at) : "never"}</dd></div>
           </dl>
@@ -72,7 +75,7 @@ export function AccountDialog({ username, me, onClose }: { username: string; me:
           <AccountTokens account={account} editable={operator} />
           {operator && (
             <div className="row wrap">
-              {acts.map((act) => <Button key={act} size="compact-sm" variant="default" disabled={why !== "" && act !== "sign-out"} title={why || undefined} onClick={() => setAsking(act)}>{TITLES[act]}…</Button>)}
+              {acts.map((act) => <Button key={act} size="compact-sm" variant="default" disabled={why !== "" && !OF_ANYBODY.includes(act)} title={(!OF_ANYBODY.includes(act) && why) || undefined} onClick={() => setAsking(act)}>{TITLES[act]}…</Button>)}
             </div>
           )}
           {operator && why && <p className="small muted">{why}.</p>}
@@ -87,19 +90,21 @@ export function AccountDialog({ username, me, onClose }: { username: string; me:
 function Change({ act, account, onClose }: { act: Act; account: Account; onClose: () => void }) {
   const [role, setRole] = useState<Role>(account.role);
   const [password, setPassword] = useState("");
+  const [email, setEmail] = useState(account.email);
   const client = useQueryClient();
-  const body = act === "role" ? { role } : act === "password" ? { password } : {};
+  const body = act === "email" ? { email: email.trim() } : act === "role" ? { role } : act === "password" ? { password } : {};
   const send = useMutation<Account, ApiError>({
     mutationFn: () => post<Account>(`/accounts/${encodeURIComponent(account.username)}/${act}`, body),
     onSuccess: () => { void client.invalidateQueries({ queryKey: ["read"] }); onClose(); },
   });
-  const command = [act === "password" ? "reset-password" : act, account.username, act === "role" && role];
-  const known = act === "password" ? wrongOf(send.error, "password") : undefined;
+  const command = [act === "password" ? "reset-password" : act, account.username, act === "role" && role, act === "email" && email.trim()];
+  const known = act === "password" || act === "email" ? wrongOf(send.error, act) : undefined;
   return (
     <Confirm title={`${TITLES[act]}: ${account.username}`} action={TITLES[act]} busy={send.isPending} error={known ? null : send.error} onClose={onClose} onConfirm={() => send.mutate()}>
       <p>{WHAT[act]}</p>
       {act === "role" && <NativeSelect label="Role" description={roleHelp(role)} value={role} onChange={(e) => setRole(e.currentTarget.value as Role)} data={ROLES.map(({ value, label }) => ({ value, label }))} />}
       {act === "password" && <PasswordInput label="New password" required autoComplete="new-password" value={password} error={known} onChange={(e) => setPassword(e.currentTarget.value)} />}
+      {act === "email" && <TextInput label="Mail address" type="email" autoComplete="off" maxLength={254} value={email} error={known} onChange={(e) => setEmail(e.currentTarget.value)} />}
       <Command text={hydractl("account", ...command)} />
     </Confirm>
   );

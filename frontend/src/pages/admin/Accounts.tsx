@@ -46,8 +46,10 @@ export function Accounts({ me }: { me: Me }) {
       <div className="row wrap">
         <Command text={hydractl("account", "list", ...filters)} />
         <span className="grow" />
-        <Button variant="default" disabled={!page?.previous} onClick={() => set({ cursor: other(page?.previous) })}>Previous</Button>
-        <Button variant="default" disabled={!page?.next} onClick={() => set({ cursor: other(page?.next) })}>Next</Button>
+        <div className="row">
+          <Button variant="default" disabled={!page?.previous} onClick={() => set({ cursor: other(page?.previous) })}>Previous</Button>
+          <Button variant="default" disabled={!page?.next} onClick={() => set({ cursor: other(page?.next) })}>Next</Button>
+        </div>
       </div>
       {making && <CreateAccount onClose={() => setMaking(false)} />}
       {chosen && <AccountDialog key={chosen} username={chosen} me={me} onClose={() => set({ account: "" })} />}
@@ -68,7 +70,7 @@ function NameFilter({ value, set }: { value: string; set: (value: string) => voi
 function Table({ accounts, now, open }: { accounts: Account[]; now: number; open: (name: string) => void }) {
   return (
     <div className="table-wrap">
-      <table className="grid accounts">
+      <table className="grid stacked labelled accounts">
         <thead><tr><th>Account</th><th>Role</th><th>Queues</th><th className="num">Tokens</th><th className="num">Last log-in</th></tr></thead>
         <tbody>
           {accounts.map((a) => (

@@ -62,7 +62,7 @@ function Tokens({ operator, make }: { operator: boolean; make: () => void }) {
       {!tokens ? (view.error ? <div className="body"><Failed error={view.error} /></div> : <Loading label="Loading tokens" />)
         : tokens.length === 0 ? <Empty title="No token is valid">Nobody can join until an operator makes one.</Empty> : (
         <div className="table-wrap">
-          <table className="grid">
+          <table className="grid stacked labelled">
             <thead><tr><th>Registers</th><th>Note</th><th className="num">Made</th><th className="num">Ends</th>{operator && <th><span className="sr">Actions</span></th>}</tr></thead>
             <tbody>{tokens.map((t) => (
               <tr key={`${t.kind}${t.id}`}>

@@ -33,7 +33,7 @@ export function AccountTokens({ account, editable }: { account: Account; editabl
 export function TokenTable({ tokens, now, end }: { tokens: Token[]; now: number; end?: (token: Token) => void }) {
   return (
     <div className="table-wrap">
-      <table className="grid">
+      <table className="grid stacked labelled">
         <thead><tr><th>Name</th><th>Begins with</th><th className="num">Made</th><th className="num">Last used</th><th className="num">Ends</th>{end && <th><span className="sr">Actions</span></th>}</tr></thead>
         <tbody>{tokens.map((t) => (
           <tr key={t.key}>

@@ -60,7 +60,7 @@ export function JobPage({ id, me }: { id: string; me: Me }) {
         <Told job={job} now={now} />
         <GroupGraph kind={job.kind} groups={job.groups} />
       </div>
-      <Tabs snapshot={view.data} />
+      <Tabs snapshot={view.data} me={me} />
     </>
   );
 }
@@ -116,7 +116,7 @@ function signatureOf(job: Job): string {
   return `${job.state}:${job.queue}:${job.home}:${job.revision}.${job.rollout?.updated}:${job.groups.map((g) => `${g.count}.${g.restarting}.${g.succeeded}.${g.failed}.${g.killed}.${g.retried}`).join()}`;
 }
 
-function Tabs({ snapshot }: { snapshot: JobSnapshot }) {
+function Tabs({ snapshot, me }: { snapshot: JobSnapshot; me: Me }) {
   const search = useSearch();
   const [path, go] = useLocation();
   const wanted = new URLSearchParams(search).get("tab");
@@ -127,7 +127,7 @@ function Tabs({ snapshot }: { snapshot: JobSnapshot }) {
     <>
       <SegmentedControl className="tabs" size="xs" data={[...TABS]} value={tab} aria-label="Parts of the job"
         onChange={(t) => go(`${path}?tab=${t.toLowerCase()}`, { replace: true })} />
-      {tab === "Tasks" && <Tasks snapshot={snapshot} />}
+      {tab === "Tasks" && <Tasks snapshot={snapshot} enter={mayAct(job, me)} />}
       {tab === "Attempts" && <Suspense fallback={<Loading />}><Gantt job={job} /></Suspense>}
       {tab === "Usage" && <Suspense fallback={<Loading />}><Usage job={job} /></Suspense>}
       {tab === "Files" && <Files job={job} signature={signature} />}

@@ -2,6 +2,7 @@
 import { Button, NativeSelect, SegmentedControl } from "@mantine/core";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useRef, useState } from "react";
+import { Link } from "wouter";
 import type { Container, Job, JobSnapshot, Page, Task } from "../../api/types";
 import { count, duration, moment } from "../../format/units";
 import { TASK_STATES, tone, word } from "../../format/states";
@@ -12,7 +13,7 @@ import { Card, Command, Empty, Failed, Loading, State } from "../../ui/parts";
 import { useWidth } from "../../ui/width";
 import { arrayOf, valuesText } from "./arrays";
 import { Logs } from "./Logs";
-import { BOTH, STREAMS, logAddress, taskName as key, taskNamed, useParams } from "./params";
+import { BOTH, STREAMS, logAddress, taskName as key, taskNamed, terminalAddress, useParams } from "./params";
 import { hydractl } from "../../format/shell";
 
 const CELL = 22; // px, with its gap
@@ -57,7 +58,8 @@ function useChosenTask(): [string | null, (name: string) => void] {
   return [clicked ?? named, click];
 }
 
-export function Tasks({ snapshot }: { snapshot: JobSnapshot }) {
+/** `enter`: whether the account may run commands in its containers. */
+export function Tasks({ snapshot, enter }: { snapshot: JobSnapshot; enter: boolean }) {
   const { job } = snapshot;
   const { get, set } = useParams();
   const group = job.groups.find((g) => g.name === get("group"))?.name ?? "";
@@ -86,7 +88,7 @@ export function Tasks({ snapshot }: { snapshot: JobSnapshot }) {
           {tasks.hasMore && <><span className="small muted">{count(tasks.list.length)} shown</span><Button variant="default" onClick={tasks.loadMore}>Show more</Button></>}
         </div>
       </Card>
-      {task && <TaskDetail key={key(task)} jobId={job.id} task={task} values={valuesText(arrayOf(job, task.group), task.index)} />}
+      {task && <TaskDetail key={key(task)} jobId={job.id} task={task} enter={enter} values={valuesText(arrayOf(job, task.group), task.index)} />}
     </>
   );
 }
@@ -161,7 +163,7 @@ function Rows({ job, tasks, chosen, onChoose }: ViewProps) {
   );
 }
 
-function TaskDetail({ jobId, task, values }: { jobId: number; task: ChosenTask; values: string }) {
+function TaskDetail({ jobId, task, enter, values }: { jobId: number; task: ChosenTask; enter: boolean; values: string }) {
   const { get, set } = useParams();
   const attempts = useRead<Page<Container> | Container[]>(`/jobs/${jobId}/containers?task=${encodeURIComponent(key(task))}`, `${task.state}${task.container}${task.attempts}`);
   const list = Array.isArray(attempts.data) ? attempts.data : (attempts.data?.results ?? []);
@@ -170,7 +172,7 @@ function TaskDetail({ jobId, task, values }: { jobId: number; task: ChosenTask; 
   const stream = STREAMS.find((s) => s === get("stream")) ?? BOTH;
   return (
     <Card label={`Task ${key(task)}`} flush title={<span className="row">{task.group} <span className="muted">{task.index}</span> {values && <span className="muted small wrap-any">{values}</span>} {task.state && <State state={task.state} />}</span>}
-      aside={<><Command text={hydractl("logs", "-f", `${jobId}/${key(task)}`)} />{list.length > 1 && <NativeSelect aria-label="Attempt" value={container ?? ""} onChange={(e) => set({ task: key(task), attempt: e.currentTarget.value })} data={list.map((c) => ({ value: c.id, label: `Attempt ${c.attempt}: ${word(c.state).toLowerCase()}` }))} />}</>}>
+      aside={<>{enter && shown?.state === "RUNNING" && <Button variant="default" renderRoot={(props) => <Link href={terminalAddress(jobId, key(task))} {...props} />}>Open a terminal</Button>}<Command text={hydractl("logs", "-f", `${jobId}/${key(task)}`)} />{list.length > 1 && <NativeSelect aria-label="Attempt" value={container ?? ""} onChange={(e) => set({ task: key(task), attempt: e.currentTarget.value })} data={list.map((c) => ({ value: c.id, label: `Attempt ${c.attempt}: ${word(c.state).toLowerCase()}` }))} />}</>}>
       {shown && <AttemptFacts c={shown} />}
       {container ? <Logs key={container} container={container} name={`${jobId}-${task.group}-${task.index}`} stream={stream} choose={(s) => set({ stream: s })} address={logAddress(jobId, key(task), container, stream)} />
         : attempts.isPending ? <Loading label="Loading the task" />

@@ -51,7 +51,7 @@ describe("a log", () => {
 const group = (name: string, after: string[] = [], more: Partial<Group> = {}) => ({ no: name.charCodeAt(0), name, after, started_at: null, finished_at: null, ...more }) as Group;
 
 describe("a rollout", () => {
-  const rollout = { revision: 3, previous: 2, updated: 3, tasks: 10, failures: 0, max_failures: 1, back: false, began_at: "", due_at: null };
+  const rollout = { revision: 3, previous: 2, updated: 3, tasks: 10, failures: 0, max_failures: 1, back: false, standing_in: 0, began_at: "", due_at: null };
   it("says how far it is", () => {
     expect(rolloutText({})).toBe("1");
     expect(rolloutText({ revision: 3, rollout })).toBe("3 of 10 tasks at revision 3");

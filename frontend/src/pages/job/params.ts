@@ -36,3 +36,8 @@ export const STREAMS = [BOTH, "stdout", "stderr"];
 export function logAddress(job: number, task: string, container: string, stream: string): string {
   return `/jobs/${job}?${new URLSearchParams({ tab: "tasks", task, attempt: container, stream })}`;
 }
+
+/** The address of a terminal in a task. */
+export function terminalAddress(job: number, task: string): string {
+  return `/jobs/${job}/terminal?${new URLSearchParams({ task })}`;
+}

@@ -6,5 +6,6 @@ export function rolloutText(job: Pick<Job, "revision" | "rollout">): string {
   const r = job.rollout;
   if (!r) return `${job.revision ?? 1}`;
   const failed = r.failures ? `, ${r.failures} of ${r.max_failures + 1} failures` : "";
-  return `${r.updated} of ${r.tasks} tasks at revision ${r.revision}${r.back ? ", going back" : ""}${failed}`;
+  const beside = r.standing_in ? `, ${r.standing_in} beside them meanwhile` : "";
+  return `${r.updated} of ${r.tasks} tasks at revision ${r.revision}${r.back ? ", going back" : ""}${beside}${failed}`;
 }

@@ -26,7 +26,7 @@ export function JobTable({ jobs, filtered, me, chosen, choose }: { jobs: Job[]; 
   const toggle = (id: number) => choose(chosen.has(id) ? new Set([...chosen].filter((c) => c !== id)) : new Set([...chosen, id]));
   return (
     <div className="table-wrap">
-      <table className="grid jobs">
+      <table className="grid stacked jobs">
         <thead><tr>
           <th className="tick"><input type="checkbox" aria-label="Choose all of this page that can be changed" checked={all} disabled={mine.length === 0} onChange={() => choose(new Set(all ? [] : mine))} /></th>
           <th>Job</th><th>State</th><th>Tasks</th><th>Queue</th><th>Owner</th><th className="num">Submitted</th><th className="num">Took</th>

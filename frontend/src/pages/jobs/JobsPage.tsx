@@ -53,8 +53,10 @@ export function JobsPage({ me }: { me: Me }) {
         <Command text={command(filters)} />
         <span className="grow" />
         {cursor !== "" && <span className="muted small job-list-foot">As it was when read; <Link href={address(filters)}>the first page</Link> is live</span>}
-        <Button variant="default" disabled={cursor === "" || !page?.previous} onClick={() => go(address(filters, cursorOf(page?.previous)))}>{oldest ? "Older" : "Newer"}</Button>
-        <Button variant="default" disabled={!page?.next} onClick={() => go(address(filters, cursorOf(page?.next)))}>{oldest ? "Newer" : "Older"}</Button>
+        <div className="row">
+          <Button variant="default" disabled={cursor === "" || !page?.previous} onClick={() => go(address(filters, cursorOf(page?.previous)))}>{oldest ? "Older" : "Newer"}</Button>
+          <Button variant="default" disabled={!page?.next} onClick={() => go(address(filters, cursorOf(page?.next)))}>{oldest ? "Newer" : "Older"}</Button>
+        </div>
       </div>
     </>
   );

@@ -8,6 +8,7 @@ import { count, moment, short } from "../../format/units";
 import { useRead } from "../../live/hooks";
 import { Download } from "../../ui/icons";
 import { Card, Command, Empty, Failed, Loading, Notice } from "../../ui/parts";
+import { ByTag } from "./ByTag";
 import type { UsedHours } from "./types";
 import { bars, MEASURES, sums } from "./use";
 import "../../styles/queues.css";
@@ -31,6 +32,7 @@ export function MyUse({ days: shown, choose, me }: { days: number; choose: (days
         {found.data ? <Used found={found.data} measure={measure} /> : found.error ? <Failed error={found.error} retry={() => void found.refetch()} /> : <Loading label="Loading what was used" />}
       </Card>
       <Command text={hydractl("usage", "--days", shown, "--csv")} />
+      <ByTag span={span.toString()} days={shown} />
     </>
   );
 }

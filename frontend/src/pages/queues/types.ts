@@ -7,3 +7,4 @@ export type QueueUse = Schemas["QueueUse"];
 export type QueueMatrix = Schemas["QueueMatrix"];
 export type QueueDetail = Schemas["QueueDetail"];
 export type UsedHours = Schemas["UsedHours"];
+export type UsedTags = Schemas["UsedTags"];

@@ -1,13 +1,14 @@
 /** Use by the hour as bars: what stands at each moment, per queue. Pure. */
 import type { SeriesEvent } from "../../charts/series";
-import type { UsedHours } from "./types";
+import type { UsedHours, UsedTags } from "./types";
 
 export const MEASURES = [
-  { name: "memory", label: "Memory", unit: "GiB hours", of: (r: Row) => r.memory_mib_s / 1024 / 3600 },
-  { name: "cores", label: "Cores", unit: "core hours", of: (r: Row) => r.vcores_milli_s / 1000 / 3600 },
-  { name: "gpus", label: "GPUs", unit: "GPU hours", of: (r: Row) => r.gpu_s / 3600 },
+  { name: "memory", label: "Memory", unit: "GiB hours", of: (r: Held) => r.memory_mib_s / 1024 / 3600 },
+  { name: "cores", label: "Cores", unit: "core hours", of: (r: Held) => r.vcores_milli_s / 1000 / 3600 },
+  { name: "gpus", label: "GPUs", unit: "GPU hours", of: (r: Held) => r.gpu_s / 3600 },
 ] as const;
 type Row = UsedHours["results"][number];
+type Held = Pick<Row, "memory_mib_s" | "vcores_milli_s" | "gpu_s">;
 
 export interface Bar {
   /** When it begins, ms since 1970. */
@@ -17,7 +18,7 @@ export interface Bar {
 }
 
 /** A bar for every hour or day of the span, also where nothing was used. */
-export function bars(found: UsedHours, of: (r: Row) => number): Bar[] {
+export function bars(found: UsedHours, of: (r: Held) => number): Bar[] {
   const step = found.step === "day" ? 86_400_000 : 3_600_000;
   const begin = Math.floor(Date.parse(found.begin) / step) * step;
   const made: Bar[] = [];
@@ -44,6 +45,25 @@ export function sums(found: UsedHours): { queue: string; containers: number; mem
     by.set(row.queue, sum);
   }
   return [...by.values()].sort((a, b) => b.memory - a.memory || (a.queue < b.queue ? -1 : 1));
+}
+
+export interface TagUse { tag: string; containers: number; failed: number; memory: number; cores: number; gpus: number; used: number | null }
+
+/** Per tag over all queues, what held most cores first. used: what processors really did of the core hours, from 0 on. */
+export function byTag(found: UsedTags): TagUse[] {
+  const by = new Map<string, TagUse & { cpu: number }>();
+  for (const row of found.results) {
+    const sum = by.get(row.tag) ?? { tag: row.tag, containers: 0, failed: 0, memory: 0, cores: 0, gpus: 0, used: null, cpu: 0 };
+    sum.containers += row.containers;
+    sum.failed += row.failed;
+    sum.memory += MEASURES[0].of(row);
+    sum.cores += MEASURES[1].of(row);
+    sum.gpus += MEASURES[2].of(row);
+    sum.cpu += row.cpu_ms / 3_600_000;
+    by.set(row.tag, sum);
+  }
+  return [...by.values()].map(({ cpu, ...sum }) => ({ ...sum, used: sum.cores > 0 ? cpu / sum.cores : null }))
+    .sort((a, b) => Number(a.tag === "") - Number(b.tag === "") || b.cores - a.cores || (a.tag < b.tag ? -1 : 1));
 }
 
 /** Values from 0 to `most` as an SVG path in a square of 100; gaps where nothing is known. */

@@ -49,8 +49,10 @@ export function List({ me }: { me: Me }) {
       <div className="row wrap">
         <Command text={hydractl("schedule", "list", ...filters)} />
         <span className="grow" />
-        <Button variant="default" disabled={!page?.previous} onClick={() => set({ cursor: other(page?.previous) })}>Newer</Button>
-        <Button variant="default" disabled={!page?.next} onClick={() => set({ cursor: other(page?.next) })}>Older</Button>
+        <div className="row">
+          <Button variant="default" disabled={!page?.previous} onClick={() => set({ cursor: other(page?.previous) })}>Newer</Button>
+          <Button variant="default" disabled={!page?.next} onClick={() => set({ cursor: other(page?.next) })}>Older</Button>
+        </div>
       </div>
     </>
   );
@@ -69,7 +71,7 @@ function Filter({ label, value, set }: { label: string; value: string; set: (val
 function Rows({ schedules, now }: { schedules: Schedule[]; now: number }) {
   return (
     <div className="table-wrap">
-      <table className="grid schedules">
+      <table className="grid stacked labelled schedules">
         <thead><tr><th>Schedule</th><th>When</th><th>Next</th><th>Last</th><th>Queue</th><th>Owner</th></tr></thead>
         <tbody>
           {schedules.map((s) => (

@@ -7,6 +7,7 @@ import { Card } from "../../ui/parts";
 import { QueueChoice } from "../job/QueueChoice";
 import { at, numberOr, readPairs, textAt, withAdded, withField, words, writePairs, type Path } from "./document";
 import { wrong } from "./errors";
+import { NotifyField, SecretsField } from "./Named";
 
 export interface FormProps {
   text: string;
@@ -33,6 +34,7 @@ export function Form(props: FormProps) {
           <Field {...props} label="Priority" path={["priority"]} number placeholder="the queue's" />
           <Words {...props} label="Tags" path={["tags"]} />
         </div>
+        <NotifyField {...props} />
       </Card>
       {groups.map((_, no) => <GroupForm key={no} {...props} no={no} only={groups.length === 1} />)}
       <div><Button variant="default" onClick={() => change(withAdded(text, ["groups"], { name: `group-${n}`, count: 1, command: "echo hello", shell: true }))}>Add a task group</Button></div>
@@ -57,6 +59,7 @@ function GroupForm({ no, only, ...props }: FormProps & { no: number; only: boole
       </div>
       <CommandField {...props} path={g("command")} shell={shell} />
       <label className="row check"><input type="checkbox" checked={shell} onChange={(e) => change(inShell(text, value, g(), e.currentTarget.checked))} />Run it by a shell</label>
+      <SecretsField {...props} path={g("secrets")} />
       <Lines {...props} label="Files it leaves behind" hint="One a line: name: path" path={g("outputs")} />
     </Card>
   );

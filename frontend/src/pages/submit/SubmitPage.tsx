@@ -1,5 +1,5 @@
 /** A job file as a form or as text, two views of one document. The server checks it as it is written; its errors stand at their fields. */
-import { Button, SegmentedControl } from "@mantine/core";
+import { Button, Checkbox, SegmentedControl } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useMemo, useRef, useState } from "react";
 import { Link, useLocation, useSearch } from "wouter";
@@ -41,9 +41,12 @@ function useView(): ["form" | "text", (to: string) => void] {
 }
 
 /** What the file begins as, and what becomes of it. */
-function Origin({ from, update }: { from: Job; update: boolean }) {
+function Origin({ from, update, surge, setSurge }: { from: Job; update: boolean; surge: boolean; setSurge: (on: boolean) => void }) {
   return update ? (
-    <p className="muted small">What <Link href={`/jobs/${from.id}`}>#{from.id} {from.name}</Link> runs as revision {from.revision ?? 1}. One task of a group after the other starts again with what is written here; it goes back by itself when a second attempt fails, or not all serve within ten minutes. Groups keep their names, numbers of tasks, resources and places.</p>
+    <>
+    <p className="muted small">What <Link href={`/jobs/${from.id}`}>#{from.id} {from.name}</Link> runs as revision {from.revision ?? 1}. One task of a group after the other starts again with what is written here; it goes back by itself when a second attempt fails, or not all serve within ten minutes. Groups keep their names and numbers of tasks.</p>
+    <Checkbox size="xs" checked={surge} onChange={(event) => setSurge(event.currentTarget.checked)} label="A new task serves before an old one goes, where there is room for one more" />
+    </>
   ) : (
     <p className="muted small">As <Link href={`/jobs/${from.id}`}>#{from.id} {from.name}</Link> was submitted, without what is only a default.</p>
   );
@@ -63,7 +66,8 @@ function Editor({ me, start, from, update = false }: { me: Me; start: string; fr
   const area = useRef<HTMLTextAreaElement>(null);
   const parsed = useMemo(() => parse(text), [text]);
   const [values, setValues] = useState<Values>({});
-  const { send, progress } = useSubmit(parsed, values, files, text, update ? from : undefined);
+  const [surge, setSurge] = useState(false);
+  const { send, progress } = useSubmit(parsed, values, files, text, update && from ? { job: from, surge } : undefined);
   const check = useCheck(parsed, values, text);
   const refused = send.error?.errors.length ? send.error.errors : (check.error?.errors ?? []);
   const unreadable = parsed.problems.map((p) => ({ ...fieldError("job", p.message), line: p.line, column: p.column }));
@@ -72,21 +76,18 @@ function Editor({ me, start, from, update = false }: { me: Me; start: string; fr
   const warnings = errors.length ? [] : located(check.data?.warnings ?? [], parsed);
   const marked = new Set(errors.map((e) => e.line));
   const change = (next: string) => { setText(next); send.reset(); };
-  const jump = (line: number) => {
-    setView("text");
-    requestAnimationFrame(() => select(area.current, text, line));
-  };
+  const jump = (line: number) => { setView("text"); requestAnimationFrame(() => select(area.current, text, line)); };
   return (
     <>
       <div className="page-head row wrap">
         <h1 className="grow">{update ? `Update job ${from?.id}` : "Submit a job"}</h1>
         <SegmentedControl size="xs" aria-label="Written as" value={view} onChange={setView} data={[{ value: "form", label: "Form" }, { value: "text", label: "Text" }]} />
         <SaveAs name="job.yaml" text={text} />
-        <Command text={submitCommand(parsed.value, values, update ? from?.id : undefined)} />
+        <Command text={submitCommand(parsed.value, values, update ? from?.id : undefined, surge ? ["--max-unavailable", "0", "--max-surge", "1"] : [])} />
         {!update && <Button variant="default" disabled={!parsed.value} onClick={() => go("/schedules/new", { state: { job: text, set: values } })}>Schedule it</Button>}
         <Button loading={send.isPending} disabled={!parsed.value} onClick={() => send.mutate()}>{update ? "Roll out" : "Submit"}</Button>
       </div>
-      {from && <Origin from={from} update={update} />}
+      {from && <Origin from={from} update={update} surge={surge} setSurge={setSurge} />}
       <div className="editor">
         {view === "form" && parsed.value ? <Form text={text} value={parsed.value} errors={errors} change={change} />
           : <Card flush title="Job file" aside={<span className="muted small">{view === "form" ? "The form comes back when this is a job file" : "YAML or JSON"}</span>}>

@@ -105,7 +105,7 @@ export function fromSpec(spec: Record<string, unknown>): string {
   return doc.toString({ lineWidth: 0, blockQuote: "literal" });
 }
 
-const JOB_DEFAULTS: Record<string, unknown> = { kind: "batch", priority: null, tags: [], files: [], master: null };
+const JOB_DEFAULTS: Record<string, unknown> = { kind: "batch", priority: null, tags: [], notify: [], files: [], master: null };
 const GROUP_DEFAULTS: Record<string, unknown> = {
   count: 1, shell: false, env: {}, secrets: [], files: [], inputs: [], outputs: [], after: [], retries: 0, timeout_s: 0, grace_s: 5, execution_type: "guaranteed",
   locality: { nodes: [], racks: [], relax: true }, node_labels: "", partition: null, placement: null, gang: false, parallelism: 0,

@@ -55,9 +55,9 @@ export function withValues(value: Record<string, unknown>, typed: Record<string,
   return given.length ? { ...value, set: { ...(value.set as object | undefined), ...Object.fromEntries(given) } } : value;
 }
 
-export function submitCommand(value: Record<string, unknown> | null, typed: Record<string, string>, update?: number): string {
+export function submitCommand(value: Record<string, unknown> | null, typed: Record<string, string>, update?: number, more: string[] = []): string {
   const given = value ? parametersOf(value).filter(({ name }) => typed[name]) : [];
-  return hydractl(...(update === undefined ? ["submit"] : ["update", update]), "job.yaml", ...given.flatMap(({ name }) => ["--set", `${name}=${typed[name]}`]));
+  return hydractl(...(update === undefined ? ["submit"] : ["update", update]), "job.yaml", ...given.flatMap(({ name }) => ["--set", `${name}=${typed[name]}`]), ...more);
 }
 
 export interface LocalFile {

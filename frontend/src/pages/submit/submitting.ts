@@ -17,7 +17,7 @@ const YAML = "application/yaml";
 const PAUSE_MS = 600;
 const NOT_SENT = { digest: "0".repeat(64), size: 0 };
 
-async function submit(parsed: Parsed, values: Values, files: Files, key: string, tell: (source: string, sent: number) => void, update?: Job): Promise<Job> {
+async function submit(parsed: Parsed, values: Values, files: Files, key: string, tell: (source: string, sent: number) => void, update?: Update): Promise<Job> {
   if (!parsed.value) throw new ApiError(0, "This is not a job file yet", "The lines at fault are marked.");
   const wanted = localFiles(parsed.value);
   const missing = wanted.filter((f) => !files[f.source]);
@@ -32,14 +32,16 @@ async function submit(parsed: Parsed, values: Values, files: Files, key: string,
   const spec = withValues(withUploads(parsed.value, uploads), values);
   if (!update) return post<Job>("/jobs", spec, { "Idempotency-Key": key });
   try {
-    return await put<Job>(`/jobs/${update.id}/spec`, { revision: update.revision ?? 1, spec });
+    return await put<Job>(`/jobs/${update.job.id}/spec`, { revision: update.job.revision ?? 1, spec, ...(update.surge ? { max_unavailable: 0, max_surge: 1 } : {}) });
   } catch (error) {
     throw error instanceof ApiError ? within("spec", error) : error;
   }
 }
 
-/** update: the service that is to run this, in place of a new job. */
-export function useSubmit(parsed: Parsed, values: Values, files: Files, text: string, update?: Job) {
+/** The service that is to run this, in place of a new job. surge: a new task serves before an old one goes. */
+export interface Update { job: Job; surge: boolean }
+
+export function useSubmit(parsed: Parsed, values: Values, files: Files, text: string, update?: Update) {
   const [, go] = useLocation();
   const [progress, setProgress] = useState<Progress>({});
   // The same text tried twice (a lost answer, an impatient second click) is one job.

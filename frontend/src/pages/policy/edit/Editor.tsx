@@ -10,6 +10,7 @@ import { drawSelection, EditorView, highlightActiveLine, highlightActiveLineGutt
 import { tags } from "@lezer/highlight";
 import { useEffect, useRef } from "react";
 import { placeOf } from "../../../format/text";
+import { styleNonce } from "../../../ui/nonce";
 import { complete } from "../model/complete";
 import { helpFor, schemaAt, type Schema } from "../model/schema";
 import { pathAt, read, type Problem } from "../model/text";
@@ -34,10 +35,6 @@ const COLOURS = HighlightStyle.define([
   { tag: [tags.keyword, tags.bool, tags.null], class: "cm-word" },
   { tag: tags.number, class: "cm-number" },
 ]);
-
-function nonce(): string {
-  return document.querySelector<HTMLMetaElement>('meta[name="csp-nonce"]')?.content ?? "";
-}
 
 /** The help of the field at `offset`, as nodes: what a schema says is text, never HTML. */
 function helpNode(name: string, schema: Schema, root: Schema): HTMLElement {
@@ -73,7 +70,7 @@ function extensions(props: { current: EditorProps }): Extension[] {
     return { pos: place.from, end: place.to, above: true, create: () => ({ dom: helpNode(String(path.at(-1)), schema, root) }) };
   });
   return [
-    EditorView.cspNonce.of(nonce()), EditorState.readOnly.of(!props.current.onChange),
+    EditorView.cspNonce.of(styleNonce()), EditorState.readOnly.of(!props.current.onChange),
     lineNumbers(), foldGutter(), lintGutter(), highlightActiveLine(), highlightActiveLineGutter(), history(), drawSelection(), indentOnInput(),
     bracketMatching(), closeBrackets(), search({ top: true }), highlightSelectionMatches(), yaml(),
     syntaxHighlighting(COLOURS), syntaxHighlighting(defaultHighlightStyle, { fallback: true }),

@@ -5,6 +5,7 @@ import { EditorState } from "@codemirror/state";
 import { EditorView, lineNumbers } from "@codemirror/view";
 import { useEffect, useRef } from "react";
 import { useRead } from "../../../live/hooks";
+import { styleNonce } from "../../../ui/nonce";
 import { Failed, Loading } from "../../../ui/parts";
 import { documentText } from "../model/text";
 import type { Policy } from "../types";
@@ -15,13 +16,12 @@ export default function TextDiff({ first, second }: { first: number; second: num
   const box = useRef<HTMLDivElement>(null);
   useEffect(() => {
     if (!one.data || !two.data || !box.current) return;
-    const nonce = document.querySelector<HTMLMetaElement>('meta[name="csp-nonce"]')?.content ?? "";
     const view = new EditorView({
       parent: box.current,
       state: EditorState.create({
         doc: documentText(two.data.document),
         extensions: [
-          EditorView.cspNonce.of(nonce), lineNumbers(), yaml(), EditorState.readOnly.of(true), EditorView.editable.of(false),
+          EditorView.cspNonce.of(styleNonce()), lineNumbers(), yaml(), EditorState.readOnly.of(true), EditorView.editable.of(false),
           EditorView.contentAttributes.of({ "aria-label": `Version ${second} against ${first}`, tabindex: "0", role: "textbox", "aria-readonly": "true", "aria-multiline": "true" }),
           unifiedMergeView({ original: documentText(one.data.document), mergeControls: false, collapseUnchanged: { margin: 3, minSize: 6 } }),
         ],

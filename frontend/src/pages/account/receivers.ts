@@ -1,0 +1,12 @@
+/** What is said of receivers. Pure. */
+import type { Receiver } from "../../api/types";
+
+export const EVENTS = ["started", "succeeded", "failed", "killed"] as const;
+
+/** In one line whether what it is told arrives. */
+export function standing(receiver: Receiver, now: number): string {
+  const waiting = receiver.waiting ? `${receiver.waiting >= 1000 ? "1000 or more" : receiver.waiting} to be told` : "";
+  if (!receiver.failures) return waiting || "well";
+  const again = receiver.next_at && Date.parse(receiver.next_at) > now ? "; tried again soon" : "";
+  return `${receiver.error}, ${receiver.failures === 1 ? "once" : `${receiver.failures} times in a row`}${again}${waiting && `; ${waiting}`}`;
+}

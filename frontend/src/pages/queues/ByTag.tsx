@@ -1,0 +1,44 @@
+/** What an account used by the tags of its jobs, as a table and a file. */
+import { Button } from "@mantine/core";
+import { API } from "../../api/client";
+import { hydractl } from "../../format/shell";
+import { count, short } from "../../format/units";
+import { useRead } from "../../live/hooks";
+import { Download } from "../../ui/icons";
+import { Card, Command, Empty, Failed, Loading, Notice } from "../../ui/parts";
+import type { UsedTags } from "./types";
+import { byTag } from "./use";
+
+export function ByTag({ span, days }: { span: string; days: number }) {
+  const found = useRead<UsedTags>(`/usage/tags?${span}`);
+  const save = <Button variant="default" leftSection={<Download />} renderRoot={(props) => <a {...props} href={`${API}/usage/tags.csv?${span}`} download />}>Save tags as CSV</Button>;
+  return (
+    <Card title="By tag" flush aside={<><Command text={hydractl("usage", "--by-tag", "--days", days)} />{save}</>}>
+      {found.data ? <Tagged found={found.data} /> : found.error ? <div className="body"><Failed error={found.error} retry={() => void found.refetch()} /></div> : <Loading label="Loading what was used by tag" />}
+    </Card>
+  );
+}
+
+function Tagged({ found }: { found: UsedTags }) {
+  const rows = byTag(found);
+  if (rows.length === 0) return <Empty title="No job with a tag used anything in this time">Tag jobs by project or purpose, and see here what each took.</Empty>;
+  return (
+    <>
+      {!found.complete && <Notice kind="warn">There is more than fits here. The CSV file has all of it.</Notice>}
+      <div className="table-wrap">
+        <table className="grid stacked labelled">
+          <thead><tr><th>Tag</th><th className="num">Containers</th><th className="num" title="Ended otherwise than well">Failed</th><th className="num">GiB hours</th><th className="num">Core hours</th><th className="num">Of them used</th><th className="num">GPU hours</th></tr></thead>
+          <tbody>{rows.map((r) => (
+            <tr key={r.tag}>
+              <td className="clip">{r.tag ? <span className="tag">{r.tag}</span> : <span className="muted" title="Of each day the first 50 tags are told apart">others</span>}</td>
+              <td className="num" data-label="Containers">{count(r.containers)}</td><td className="num" data-label="Failed">{count(r.failed)}</td>
+              <td className="num" data-label="GiB hours">{short(r.memory)}</td><td className="num" data-label="Core hours">{short(r.cores)}</td>
+              <td className="num" data-label="Of them used">{r.used === null ? "unknown" : `${Math.round(100 * r.used)} %`}</td><td className="num" data-label="GPU hours">{short(r.gpus)}</td>
+            </tr>
+          ))}</tbody>
+        </table>
+      </div>
+      <p className="small muted body">Of whole days (UTC). A job counts for each of its tags, so these do not add up to all that was used.</p>
+    </>
+  );
+}

@@ -1,0 +1,80 @@
+"""joblib's calls as tasks in containers: results, exceptions, retries and the end of what nobody waits for."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+joblib = pytest.importorskip("joblib")
+
+from client.joblib import BatchLost, HydraBackend  # noqa: E402 - what follows needs joblib
+from tests.acceptance.cluster import Cluster  # noqa: E402
+from tests.stack import wait_until  # noqa: E402
+
+pytestmark = pytest.mark.acceptance
+TENANT_UID = 200_001  # any user but ours: containers run as their tenant's
+
+
+def interpreter() -> tuple[str, dict[str, str]]:
+    """A Python that tasks can run and that has ``joblib``, with its environment; skips without one."""
+    packages = str(Path(joblib.__file__).parents[1])
+    user: dict[str, Any] = {"user": TENANT_UID} if os.geteuid() == 0 else {}
+    for python, env in ((sys.executable, {}), ("/usr/bin/python3", {"PYTHONPATH": packages})):
+        try:
+            command = [python, "-c", "import joblib, cloudpickle"]
+            done = subprocess.run(command, env=env, cwd="/", capture_output=True, check=False, **user)
+        except OSError:
+            continue
+        if done.returncode == 0:
+            return python, env
+    pytest.skip("no Python here that tasks of other users may run has joblib")
+
+
+def parallel(cluster: Cluster, n_jobs: int, **more: Any) -> Any:
+    python, env = interpreter()
+    backend = HydraBackend(cluster.tenant, python=python, env=env, memory_mib=128, vcores_milli=200, **more)
+    return joblib.Parallel(n_jobs=n_jobs, backend=backend, batch_size=1)
+
+
+def live(cluster: Cluster) -> list[int]:
+    return [job.id for job in cluster.tenant.jobs(tag="joblib", state="live")]
+
+
+def test_calls_return_and_raise_and_are_tried_again(cluster: Cluster) -> None:
+    def where(i: int) -> tuple[int, str]:
+        return i * i, os.environ["HYDRA_CONTAINER_ID"]
+
+    found = parallel(cluster, 3)(joblib.delayed(where)(i) for i in range(6))
+    assert [square for square, _ in found] == [i * i for i in range(6)]
+    assert len({container for _, container in found}) == 6
+
+    def divide(i: int) -> float:
+        return 1 / i
+
+    with pytest.raises(ZeroDivisionError):
+        parallel(cluster, 2)(joblib.delayed(divide)(i) for i in (1, 0))
+
+    def dies_once() -> str:
+        if os.environ["HYDRA_ATTEMPT"] == "1":
+            os.kill(os.getpid(), signal.SIGKILL)
+        return os.environ["HYDRA_ATTEMPT"]
+
+    assert parallel(cluster, 2)(joblib.delayed(dies_once)() for _ in range(2)) == ["2", "2"]
+    with pytest.raises(BatchLost, match="job"):
+        parallel(cluster, 2, retries=0)(joblib.delayed(dies_once)() for _ in range(2))
+
+
+def test_what_nobody_waits_for_any_more_ends(cluster: Cluster) -> None:
+    def endless(i: int) -> None:
+        if not i:
+            raise ValueError("the first one")
+        threading.Event().wait(600)
+
+    with pytest.raises(ValueError, match="the first one"):
+        parallel(cluster, 3)(joblib.delayed(endless)(i) for i in range(3))
+    wait_until(lambda: not live(cluster), what="its tasks have been ended")
