@@ -139,7 +139,10 @@ class HttpHandler(ASGIHandler):
     async def _in_turn(
         self, request: ASGIRequest, body: IO[bytes], who: Hashable | None, elsewhere: bool
     ) -> HttpResponseBase:
-        """The view's answer, when it is this party's turn. Cancelled, it is not begun, or goes on for nobody."""
+        """The view's answer, when it is this party's turn. Cancelled, it is not begun, or goes on for nobody.
+
+        Its places are the party's until the view has ended, whoever has been answered by then: it holds a thread.
+        """
         begun: asyncio.Future[HttpResponseBase] | None = None
         try:
             async with AsyncExitStack() as places:
@@ -156,7 +159,7 @@ class HttpHandler(ASGIHandler):
                     begun = threads.start(self._heavy.answer, request, body, turn, turns.crowds(who), pay=turn.pay)
                 else:
                     begun = threads.start(self._sync.answer, request, pay=turn.pay)
-                response = await asyncio.shield(begun)
+                response = await _ended(begun)
                 if who is not None:
                     turn.who = payers.learn(request, getattr(response, "account", None))
                     turn.pay(REFUSED_S if isinstance(turn.who, str) and response.status_code in (401, 429) else LOOP_S)
@@ -175,6 +178,15 @@ class HttpHandler(ASGIHandler):
                 iter(response.streaming_content)
             )  # Django would read all of it at once
         await super().send_response(response, send)
+
+
+async def _ended(begun: "asyncio.Future[HttpResponseBase]") -> HttpResponseBase:
+    """The view's answer; a cancellation is raised when the view has ended, for no thread can be taken from it."""
+    try:
+        return await asyncio.shield(begun)
+    except asyncio.CancelledError:
+        await asyncio.wait({begun})
+        raise
 
 
 def _busy(detail: str) -> HttpResponseBase:

@@ -131,7 +131,7 @@ def test_a_secret_is_put_replaced_and_deleted_and_never_shown(overview: Page, si
     assert barriers(page) == []
     ask.get_by_role("textbox", name="Name").fill("db")
     ask.get_by_role("button", name="Keep it").click()
-    row = page.get_by_role("row").filter(has_text="db")
+    row = page.get_by_role("row").filter(has=page.get_by_role("button", name="Replace db", exact=True))
     expect(row).to_be_visible()
     assert "hunter2" not in page.content()
     before = tenant.secrets()[0]

@@ -16,6 +16,7 @@ from tests.patience import RanOut
 
 _TIMED_OUT = ("Timeout (>", "Timeout >")  # pytest-timeout's word
 _BROWSER = ("Timeout ", "with timeout ")  # of a browser's assertions, beside "ms"
+_AMBIGUOUS = "strict mode violation"  # a browser's word for two elements where one was meant; it does not wait then
 _BEGAN = pytest.StashKey[float]()
 
 
@@ -30,7 +31,8 @@ def missed_time(error: BaseException) -> bool:
         return True
     if kind.__name__ in {"OperationalError", "ConnectionTimeout"} and "timeout expired" in text:  # a store's
         return True
-    return isinstance(error, AssertionError) and "Call log:" in text and any(word in text for word in _BROWSER)
+    waited = "Call log:" in text and _AMBIGUOUS not in text
+    return isinstance(error, AssertionError) and waited and any(word in text for word in _BROWSER)
 
 
 @pytest.hookimpl(hookwrapper=True)
@@ -91,7 +93,7 @@ class Recorder:
             line["reason"] = report.longrepr[2].removeprefix("Skipped: ")
         if report.failed:
             line["missed_time"] = ("missed_time", True) in report.user_properties
-            line["error"] = _first_line(report)
+            line["error"] = _first_lines(report)
         self._write(line)
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
@@ -100,10 +102,13 @@ class Recorder:
             self._write(failed | {"missed_time": False, "error": str(report.longrepr)[-300:]})
 
 
-def _first_line(report: pytest.TestReport) -> str:
+def _first_lines(report: pytest.TestReport) -> str:
+    """The first line, and the one that says that a browser met two of something."""
     crash = getattr(report.longrepr, "reprcrash", None)
     text = crash.message if crash is not None else str(report.longrepr)
-    return str(text).strip().split("\n", 1)[0][:300]
+    first, _, rest = str(text).strip().partition("\n")
+    met = next((line for line in rest.splitlines() if _AMBIGUOUS in line), None)
+    return (f"{first}; {met}" if met else first)[:300]
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -104,12 +104,18 @@ def test_what_was_not_begun_when_the_store_hangs_is_answered_and_never_begins() 
         try:
             greedy = [asyncio.create_task(web.asked(GREEDY)) for _ in range(AT_ONCE + 10)]
             assert set(await asyncio.gather(*greedy)) == {503}
+            assert await web.asked(GREEDY) == 503, "those it was answered for have the threads still"
             assert web.begun == AT_ONCE
+            web.handler._probe.alive = answers  # type: ignore[method-assign]
         finally:
             web.end.set()
+        assert await web.asked(GREEDY) == 200, "they have ended"
 
     async def hangs() -> bool:
         return False
+
+    async def answers() -> bool:
+        return True
 
     asyncio.run(play())
 
