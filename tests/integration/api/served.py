@@ -45,6 +45,7 @@ def whole_web(**environ: str) -> Iterator[tuple[str, psutil.Process]]:
 def _started(words: list[str], port: int, environ: dict[str, str]) -> Iterator[tuple[str, psutil.Process]]:
     database = urlsplit(os.environ["DATABASE_URL"])._replace(path="/" + connection.settings_dict["NAME"]).geturl()
     known = os.environ | RATES | {"DATABASE_URL": database}
+    known.pop("PYTEST_CURRENT_TEST", None)  # else each test would load the libraries once more
     late = {"HYDRA_HTTP_PORT": str(port)}
     if environ:  # settings are read where they are loaded
         process = forked.start(words, known | late | environ, ROOT)
