@@ -1,5 +1,6 @@
 """Fixtures for all tests. Those that touch the database get the embedded one by themselves."""
 
+import gc
 import os
 import signal
 import sys
@@ -36,6 +37,7 @@ def django_db_setup(stores: Home, django_db_setup: None, django_db_blocker: Djan
         with django_db_blocker.unblock():
             emptying.empty()
     yield
+    gc.collect()  # connections of threads that have ended
     with django_db_blocker.unblock():
         if left := emptying.sessions_of_others():
             warnings.warn(f"a test has left sessions of its database: {left}", stacklevel=1)

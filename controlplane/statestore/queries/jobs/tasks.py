@@ -22,25 +22,32 @@ _ENDED = """SELECT id, node_id, started_at, state, reason, exit_code FROM states
 _WITH_STATE = f"SELECT group_no, index FROM ({_ROWS} AND state = %(state)s) t"
 _RUNNING = "SELECT DISTINCT group_no, task_index AS index FROM statestore_container WHERE job_id = %(job)s"
 # Tasks are looked at one by one only in blocks not decided as a whole, and of those in as many as a page needs.
-_UNDECIDED = f"""WITH decided AS MATERIALIZED (
+_UNDECIDED = f"""WITH decided AS (
         SELECT group_no, index / {BLOCK} AS block, count(*) AS n FROM ({_ROWS} AND state >= {TERMINAL}) t
          GROUP BY 1, 2),
     running AS MATERIALIZED ({_RUNNING}),
-    block AS MATERIALIZED (
-        SELECT g.no AS group_no, g.count, b.b AS block FROM statestore_taskgroup g
-        CROSS JOIN LATERAL generate_series(0, (g.count - 1) / {BLOCK}) b(b)
-        LEFT JOIN decided d ON d.group_no = g.no AND d.block = b.b
-        WHERE g.job_id = %(job)s AND g.no = ANY(%(of)s) AND g.no = ANY(%(chosen)s)
-          AND coalesce(d.n, 0) + (SELECT count(*) FROM running r WHERE r.group_no = g.no AND r.index / {BLOCK} = b.b)
-              < least({BLOCK}, g.count - b.b * {BLOCK})
-          AND CASE WHEN %(edge)s::int IS NULL THEN true
-                   WHEN %(back)s THEN (g.no, b.b) <= (%(edge)s, %(block)s) ELSE (g.no, b.b) >= (%(edge)s, %(block)s) END
-        ORDER BY CASE WHEN %(back)s THEN -g.no ELSE g.no END, CASE WHEN %(back)s THEN -b.b ELSE b.b END
-        LIMIT %(limit)s + 1)
-    SELECT k.group_no, i.i AS index FROM block k
-    CROSS JOIN LATERAL generate_series(k.block * {BLOCK}, least((k.block + 1) * {BLOCK}, k.count) - 1) i(i)
-    WHERE NOT EXISTS (SELECT FROM ({_ROWS} AND state >= {TERMINAL}) t WHERE t.group_no = k.group_no AND t.index = i.i)
-      AND NOT EXISTS (SELECT FROM running r WHERE r.group_no = k.group_no AND r.index = i.i)"""
+    begun AS (SELECT group_no, index / {BLOCK} AS block, count(*) AS n FROM running GROUP BY 1, 2),
+    block AS (
+        SELECT g.no AS group_no, g.count, b.b AS block,
+               least({BLOCK}, g.count - b.b * {BLOCK}) - coalesce(d.n, 0) - coalesce(r.n, 0) AS open
+          FROM statestore_taskgroup g
+         CROSS JOIN LATERAL generate_series(0, (g.count - 1) / {BLOCK}) b(b)
+          LEFT JOIN decided d ON d.group_no = g.no AND d.block = b.b
+          LEFT JOIN begun r ON r.group_no = g.no AND r.block = b.b
+         WHERE g.job_id = %(job)s AND g.no = ANY(%(of)s) AND g.no = ANY(%(chosen)s)
+           AND CASE WHEN %(edge)s::int IS NULL THEN true
+                    WHEN %(back)s THEN (g.no, b.b) <= (%(edge)s, %(block)s)
+                    ELSE (g.no, b.b) >= (%(edge)s, %(block)s) END),
+    wanted AS MATERIALIZED (
+        SELECT * FROM (SELECT *, sum(open) OVER (ORDER BY CASE WHEN %(back)s THEN -group_no ELSE group_no END,
+                                                          CASE WHEN %(back)s THEN -block ELSE block END) AS upto
+                         FROM block WHERE open > 0) counted
+         WHERE upto - open < %(limit)s + {BLOCK})
+    SELECT k.group_no, i.index FROM wanted k CROSS JOIN LATERAL (
+        SELECT generate_series(k.block * {BLOCK}, least((k.block + 1) * {BLOCK}, k.count) - 1) AS index
+        EXCEPT SELECT index FROM ({_ROWS} AND state >= {TERMINAL} AND group_no = k.group_no
+                                  AND index >= k.block * {BLOCK} AND index < (k.block + 1) * {BLOCK}) t
+        EXCEPT SELECT index FROM running r WHERE r.group_no = k.group_no) i"""
 # A task that no row decides waits while its group lives, and was killed with it once it has ended.
 _BY_STATE = {
     TaskState.PENDING: _UNDECIDED,
