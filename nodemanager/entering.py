@@ -20,10 +20,10 @@ from nodemanager import procfs
 from nodemanager.cgroups import Cgroups
 from nodemanager.launch import LaunchContext, enter
 from nodemanager.task import Task
+from wire.execs import GRACE_S
 
 ORDER_MAX = 64 << 10  # bytes of the packet
 MOST = 32  # at once
-GRACE_S = 5.0  # between the polite signal and the kill, once nobody is connected any more
 INF = float("inf")
 OVER = "the container has ended"
 IDLE = "the container's own command does not run: it has not started yet, or has ended"

@@ -18,6 +18,7 @@ WINDOW = 256 << 10  # bytes of a direction on their way at once, by what frames 
 OVERHEAD = 64  # what a frame costs beside its own bytes, so that many small ones are bounded too
 COMMAND_MAX = 8 << 10  # bytes of a command's words together: a frame holds them however they are written
 SIZE_MAX = 10_000  # rows and columns of a terminal
+GRACE_S = 5.0  # of a command that nobody is connected to any more, between the polite signal and the kill
 SOCKET = "/ws/v1/execs"  # a person's, below it the exec's number
 _SIZE, _CREDIT = struct.Struct(">HH"), struct.Struct(">I")
 _UNKEPT = re.compile("[\0\ud800-\udfff]")  # NUL, and half a character

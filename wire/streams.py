@@ -11,12 +11,14 @@ import struct
 import threading
 from collections.abc import Callable
 from enum import IntEnum
+from typing import Any
 
 from wire import execs
 from wire.execs import ExecError, Window
 
-MOST = 64  # streams that a person's end has at once
+MOST = 64  # streams that a person's end has at once; a node's end twice as many, as some have ended there alone
 WINDOW = 128 << 10  # bytes of a direction of a stream that the far end has not taken yet, by what messages cost
+THREADS_MAX = 4 * MOST  # of a node's end: one that connects, or two that read and write, for each stream
 WORDS_MAX = 300
 _HEAD = struct.Struct(">BI")
 _PORT, _CREDIT = struct.Struct(">H"), struct.Struct(">I")
@@ -73,6 +75,7 @@ class Streams:
         self.send, self.connect, self.closed = send, connect, closed
         self._lock = threading.Lock()
         self._streams: dict[int, _Stream] = {}
+        self._working = 0  # threads, those of streams that are over included
         self._last = 0
 
     def open(self, port: int, connection: socket.socket) -> None:
@@ -112,16 +115,33 @@ class Streams:
 
     def gone(self, stream: "_Stream", why: str = "") -> None:
         with self._lock:
-            known = self._streams.pop(stream.number, None)
-        if known is not None:
+            known = self._streams.get(stream.number) is stream
+            if known:
+                del self._streams[stream.number]
+        if known:
             self.closed(stream.port, why)
+
+    def work(self, task: Callable[..., None], *args: Any) -> None:
+        """In a thread of its own."""
+
+        def run() -> None:
+            try:
+                task(*args)
+            finally:
+                with self._lock:
+                    self._working -= 1
+
+        with self._lock:
+            self._working += 1
+        threading.Thread(target=run, daemon=True).start()
 
     def _opened(self, number: int, port: int) -> None:
         with self._lock:
-            if self.connect is None or number in self._streams or len(self._streams) >= 2 * MOST:
-                raise ExecError("a stream that may not be opened")  # some may have ended at the other end alone
+            full = len(self._streams) >= 2 * MOST or self._working >= THREADS_MAX
+            if self.connect is None or number in self._streams or full:
+                raise ExecError("a stream that may not be opened")
             stream = self._streams[number] = _Stream(self, number, port)
-        threading.Thread(target=self._connected, args=(stream,), daemon=True).start()
+        self.work(self._connected, stream)
 
     def _connected(self, stream: "_Stream") -> None:
         assert self.connect is not None
@@ -152,8 +172,8 @@ class _Stream:
             if self._over:  # while it was connected
                 connection.close()
                 return
-        for work in (self._read, self._write):
-            threading.Thread(target=work, args=(connection,), daemon=True).start()
+        for task in (self._read, self._write):
+            self.streams.work(task, connection)
 
     def heard(self, data: bytes) -> None:
         with self._state:

@@ -39,6 +39,7 @@ TOPICS_MAX = 32  # per socket
 MESSAGE_MAX = 16_384  # characters from a browser
 HELD_S = 10.0  # the longest that wishes wait for their account's share of the process; a browser gives up after 12
 MESSAGE_S, NAME_S, CHARACTER_S = 1e-4, 3e-5, 3e-9  # of the processor: a message, a topic wanted, what is sent
+IDLE_MOST, IDLE_EACH_S = 20, 2.0  # messages of a socket that want nothing, at once and in each second, wait for nobody
 
 reader = Reader()
 hints = Hints(reader)
@@ -57,6 +58,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
         self.woken = asyncio.Event()
         self.tasks: list[asyncio.Task[None]] = []
         self.has_place = False
+        self.idle, self.idle_at = 0.0, 0.0  # messages that wanted nothing, fewer with time
         await self.accept()
         user = self.scope.get("user")
         if user is None or not user.is_authenticated:
@@ -84,26 +86,39 @@ class LiveConsumer(AsyncWebsocketConsumer):
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         if not self.tasks:
             return
+        turns.spent(self.user_id, MESSAGE_S + len(text_data or bytes_data or "") * CHARACTER_S)
         message = self._message(text_data)
+        said = message or {}
+        wanted = _names(said.get("subscribe")) + _names(said.get("resync"))
+        await self._wait(wanted)
         if message is None:
             detail = 'A message is a JSON object such as {"subscribe": ["jobs"]}.'
             await self.send(dumps({"error": {"status": 400, "detail": detail}}))
             return
-        turns.spent(self.user_id, MESSAGE_S)
         if "ping" in message:
             seqs = {name: feed.seq for name, feed in self.feeds.items()}
             await self.send(dumps({"pong": message["ping"], "seqs": seqs}))
-        wanted = _names(message.get("subscribe")) + _names(message.get("resync"))
-        if wanted:
-            turns.asks(self.user_id)
-            await turns.within_share(self.user_id, HELD_S)
-            turns.spent(self.user_id, NAME_S * len(wanted))
         self._leave(*_names(message.get("unsubscribe")))
         for name in _names(message.get("subscribe")):
             await self._subscribe(name)
         for name in _names(message.get("resync")):
             if feed := self.feeds.get(name):
                 watches.again(self.user_id, feed)
+
+    async def _wait(self, wanted: list[str]) -> None:
+        """Until the account may use more of the process. A page's beat does not, unless it comes ever again."""
+        if wanted:
+            turns.asks(self.user_id)
+        elif not self._often():
+            return
+        await turns.within_share(self.user_id, HELD_S)
+        turns.spent(self.user_id, NAME_S * len(wanted))
+
+    def _often(self) -> bool:
+        now = asyncio.get_running_loop().time()
+        self.idle = max(0.0, self.idle - (now - self.idle_at) * IDLE_EACH_S) + 1
+        self.idle_at = now
+        return self.idle > IDLE_MOST
 
     def _message(self, text: str | None) -> dict[str, Any] | None:
         if text is None or len(text) > MESSAGE_MAX:

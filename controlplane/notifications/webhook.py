@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from controlplane import outside
+from controlplane.outside import Place
 from controlplane.statestore.actions.receivers import Webhook
 
 TRY_S = 10.0  # for all of it, however the receiver deals its answer out
@@ -36,11 +37,17 @@ def signature(key: str, number: str, at: int, body: bytes) -> str:
 
 
 async def post(http: httpx.AsyncClient, webhook: Webhook, number: int, body: bytes) -> None:
-    """Send it, or ``Untold``. number: the same for each try of the same thing."""
+    """Send it, or ``Untold``. number: the same for each try of the same thing.
+
+    A name that is still looked for when the time is over is waited for: it has one of few threads, whoever gave it up.
+    """
+    place = asyncio.ensure_future(outside.resolve(webhook.url))
     try:
         async with asyncio.timeout(TRY_S):
-            status = await _post(http, webhook, number, body)
+            status = await _post(http, webhook, await asyncio.shield(place), number, body)
     except TimeoutError:
+        await asyncio.wait({place})
+        place.exception()  # whatever it was, it came too late
         raise Untold(f"no answer within {TRY_S:g} s") from None
     except outside.Inside as error:
         raise Untold(f"{error}; {outside.REMEDY}") from None
@@ -52,8 +59,7 @@ async def post(http: httpx.AsyncClient, webhook: Webhook, number: int, body: byt
         raise Untold(f"answered {status}")
 
 
-async def _post(http: httpx.AsyncClient, webhook: Webhook, number: int, body: bytes) -> int:
-    place = await outside.resolve(webhook.url)
+async def _post(http: httpx.AsyncClient, webhook: Webhook, place: Place, number: int, body: bytes) -> int:
     at, name = int(dt.datetime.now(dt.UTC).timestamp()), f"hydra-{number}"
     headers = {
         "host": urlsplit(webhook.url).netloc,

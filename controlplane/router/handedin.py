@@ -4,12 +4,15 @@ The process knows no secret and has bounds of its own (``simulator.workloads.han
 waits, and how many are read at a time: one.
 """
 
+import fcntl
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,6 +32,8 @@ WAIT_S = 100.0  # for its 60 s of processor; a request is answered within two mi
 BODY_MAX = 16 << 20
 STORED_MAX = 16 << 20
 OPTIONS_MAX, NAME_MAX = 4000, 200
+PREFIX = "hydra-trace-"
+NEW_S = 60.0  # a folder that is younger may be about to be locked
 _PIECE = 1 << 20
 _turn = threading.BoundedSemaphore(1)
 Json = dict[str, Any]
@@ -36,8 +41,8 @@ Json = dict[str, Any]
 
 def jobs(request: Request, kind: str, name: str, options: str) -> HandedIn:
     """The body as a trace of this kind. ``Invalid`` says where it is wrong, ``TooMany`` that another is being read."""
-    with _folder() as folder:
-        told = _read(folder, request, "jobs", kind, options)
+    with _folder() as (folder, lock):
+        told = _read(folder, lock, request, "jobs", kind, options)
         machines = _machines(folder) if told["machines"] else None
         history = (folder / "history.gz").read_bytes()
     if len(history) > STORED_MAX:
@@ -48,8 +53,8 @@ def jobs(request: Request, kind: str, name: str, options: str) -> HandedIn:
 
 def nodes(request: Request, kind: str, options: str) -> list[Json]:
     """The body as the nodes of such a trace. Raises as ``jobs`` does."""
-    with _folder() as folder:
-        _read(folder, request, "nodes", kind, options)
+    with _folder() as (folder, lock):
+        _read(folder, lock, request, "nodes", kind, options)
         return _machines(folder)
 
 
@@ -77,17 +82,45 @@ def wrong(field: str, message: str, remedy: str) -> Invalid:
 
 
 @contextmanager
-def _folder() -> Iterator[Path]:
+def _folder() -> Iterator[tuple[Path, int]]:
+    """One, and its lock, which is held until this process and the one that reads in it are done with it."""
     if not _turn.acquire(blocking=False):
         raise TooMany("a trace is being read already; try again when it is done", retry_after_s=5)
     try:
-        with tempfile.TemporaryDirectory(prefix="hydra-trace-") as name:
-            yield Path(name)
+        with tempfile.TemporaryDirectory(prefix=PREFIX) as name, _locked(name) as lock:
+            yield Path(name), lock
     finally:
         _turn.release()
 
 
-def _read(folder: Path, request: Request, what: str, kind: str, options: str) -> Json:
+@contextmanager
+def _locked(name: str) -> Iterator[int]:
+    """The lock on a folder, shared by who inherits the descriptor. ``OSError`` where others have it."""
+    lock = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield lock
+    finally:
+        os.close(lock)
+
+
+def remove_left() -> int:
+    """Remove folders of processes that were killed while they had one; how many. Another's in use stays."""
+    removed = 0
+    for found in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+        try:
+            known = found.lstat()
+            if known.st_uid != os.geteuid() or time.time() - known.st_mtime < NEW_S:
+                continue
+            with _locked(str(found)):
+                shutil.rmtree(found)
+                removed += 1
+        except OSError:
+            continue  # it is in use, or gone
+    return removed
+
+
+def _read(folder: Path, lock: int, request: Request, what: str, kind: str, options: str) -> Json:
     with (folder / "trace").open("wb") as file:
         while piece := request._request.read(_PIECE):
             file.write(piece)
@@ -99,8 +132,9 @@ def _read(folder: Path, request: Request, what: str, kind: str, options: str) ->
     }
     try:
         ended = subprocess.run(
-            command, cwd=folder, env=env, timeout=WAIT_S, capture_output=True, stdin=subprocess.DEVNULL, check=False
-        )
+            command, cwd=folder, env=env, timeout=WAIT_S, capture_output=True, stdin=subprocess.DEVNULL, check=False,
+            pass_fds=[lock],
+        )  # fmt: skip
     except subprocess.TimeoutExpired:
         raise wrong(
             "trace", f"is not read within {WAIT_S:.0f} s", "cut it, or try again when less is going on"

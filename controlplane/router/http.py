@@ -29,7 +29,7 @@ from controlplane.router.download import Streamed
 from controlplane.router.heavy import Heavy, work
 from controlplane.router.payers import payers
 from controlplane.router.storeprobe import StoreProbe
-from controlplane.router.threads import MAX_WAITING, Threads
+from controlplane.router.threads import MAX_WAITING, Threads, ended
 from wire import nodeapi
 
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -159,7 +159,7 @@ class HttpHandler(ASGIHandler):
                     begun = threads.start(self._heavy.answer, request, body, turn, turns.crowds(who), pay=turn.pay)
                 else:
                     begun = threads.start(self._sync.answer, request, pay=turn.pay)
-                response = await _ended(begun)
+                response = await ended(begun)
                 if who is not None:
                     turn.who = payers.learn(request, getattr(response, "account", None))
                     turn.pay(REFUSED_S if isinstance(turn.who, str) and response.status_code in (401, 429) else LOOP_S)
@@ -178,15 +178,6 @@ class HttpHandler(ASGIHandler):
                 iter(response.streaming_content)
             )  # Django would read all of it at once
         await super().send_response(response, send)
-
-
-async def _ended(begun: "asyncio.Future[HttpResponseBase]") -> HttpResponseBase:
-    """The view's answer; a cancellation is raised when the view has ended, for no thread can be taken from it."""
-    try:
-        return await asyncio.shield(begun)
-    except asyncio.CancelledError:
-        await asyncio.wait({begun})
-        raise
 
 
 def _busy(detail: str) -> HttpResponseBase:

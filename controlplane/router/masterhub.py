@@ -24,6 +24,7 @@ log = structlog.get_logger(__name__)
 LOOK_EVERY_S = 2.0
 RETRY_S = 1.0
 SILENT_S = 30.0  # without any hint for this long the subscription is made anew: it may have been lost silently
+WAITING_MAX = 64  # polls and streams of one application at once: each of its events has all of them read
 HEARD_S = 10.0  # a hint that came while somebody was reading is remembered for this long
 threads = Threads("masters", 2)
 
@@ -46,6 +47,10 @@ class Hub:
         self._waiters: dict[int, set[Waiter]] = {}
         self._heard: dict[int, float] = {}  # job -> when a hint for it came last
         self._tasks: list[asyncio.Task[None]] = []
+
+    def full(self, job_id: int) -> bool:
+        """Whether as many of this application's wait as may."""
+        return len(self._waiters.get(job_id, ())) >= WAITING_MAX
 
     @asynccontextmanager
     async def waiting(self, job_id: int, container_id: int, after: int) -> AsyncIterator[Waiter]:

@@ -5,11 +5,10 @@ Django's own ASGI handler makes a thread, and so a connection, per request.
 
 import asyncio
 import contextvars
-import functools
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from django.db import close_old_connections
@@ -53,19 +52,39 @@ class Threads:
     def start(self, call: Callable[..., T], *args: Any, pay: Callable[[float], None] = _nobody) -> "asyncio.Future[T]":
         """Run ``call`` in a thread of the pool; the future belongs to the running loop.
 
-        pay: told in that loop, before whoever waits, how many seconds of the processor it took.
+        pay: told in that loop, before whoever waits, how many seconds of the processor it took; also of a call for
+        which nobody waits any more, once it has ended.
         """
-        context, took = contextvars.copy_context(), list[float]()
+        loop, context, took = asyncio.get_running_loop(), contextvars.copy_context(), list[float]()
         self.pending += 1
-        future = asyncio.get_running_loop().run_in_executor(self._pool, context.run, lambda: _clean(took, call, *args))
-        future.add_done_callback(functools.partial(self._done, took, pay))
+        begun = self._pool.submit(context.run, lambda: _clean(took, call, *args))
+
+        def over(_: "Future[T]") -> None:
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(self._done, took, pay)
+
+        begun.add_done_callback(over)
+        future = asyncio.wrap_future(begun, loop=loop)
+        future.add_done_callback(_nobody_asks)
         return future
 
-    def _done(self, took: list[float], pay: Callable[[float], None], future: "asyncio.Future[Any]") -> None:
+    def _done(self, took: list[float], pay: Callable[[float], None]) -> None:
         self.pending -= 1
         pay(sum(took))
-        if not future.cancelled():
-            future.exception()  # whoever stopped waiting for it will not ask
+
+
+def _nobody_asks(future: "asyncio.Future[Any]") -> None:
+    if not future.cancelled():
+        future.exception()  # whoever stopped waiting for it will not
+
+
+async def ended(begun: "asyncio.Future[T]") -> T:
+    """What ``start`` has begun answers; a cancellation is raised once it has ended: no thread can be taken from it."""
+    try:
+        return await asyncio.shield(begun)
+    except asyncio.CancelledError:
+        await asyncio.wait({begun})
+        raise
 
 
 def alone(name: str, call: Callable[..., T], *args: Any) -> T:

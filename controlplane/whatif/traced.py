@@ -42,10 +42,10 @@ def of(row: Simulation) -> Case:
 
 
 def _jobs(trace: SimulationTrace) -> list[Submission]:
-    with tempfile.NamedTemporaryFile(suffix=".gz") as file:
+    with tempfile.TemporaryFile() as file:  # it has no name that would be left when this process is killed
         file.write(trace.history)
         file.flush()
-        return list(history.load(file.name))
+        return list(history.load(f"/proc/self/fd/{file.fileno()}"))
 
 
 def _dealt(trace: SimulationTrace, found: Fleet) -> dict[str, list[Machine]]:

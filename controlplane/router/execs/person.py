@@ -46,6 +46,7 @@ class Person:
         self.actor = Actor(begun.user_id, address or None)
         self.windows = execs.Windows()
         self.runs = asyncio.Event()  # the node says that the command has begun
+        self.over = False  # and that it has ended
         self.active_at = time.monotonic()
 
     async def serve(self) -> None:
@@ -67,7 +68,7 @@ class Person:
     async def _note_end(self, how: str) -> None:
         for after_s in NOTED_AGAIN_S:
             try:
-                await self.threads.start(actions.end, self.actor, self.begun, how)
+                await self.threads.start(actions.end, self.actor, self.begun, how, not self.over)
                 return
             except (DatabaseError, InterfaceError) as error:
                 log.warning("the end of an exec is not noted yet", exec=self.begun.pk, error=str(error))
@@ -112,6 +113,7 @@ class Person:
             self._moved(kind)
             if kind is Kind.BEGUN:
                 self.runs.set()
+            self.over = kind is Kind.END
             await pay(self.begun.user_id, data)
             await self.socket.say(data)
             if kind is Kind.END:

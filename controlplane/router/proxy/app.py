@@ -171,12 +171,14 @@ class Proxy:
         try:
             await asyncio.wait({working, *others}, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            for places, who in held:
-                places.give_back(who)
             allowed = working.done() or not forbidden.done()
             for task in (working, *others):
                 task.cancel()
-            await asyncio.gather(working, *others, return_exceptions=True)
+            try:
+                await asyncio.gather(working, *others, return_exceptions=True)
+            finally:
+                for places, who in held:  # an application may be slow to let its socket go
+                    places.give_back(who)
         if not working.cancelled() and (error := working.exception()):
             raise error
         return allowed

@@ -17,7 +17,7 @@ from controlplane.accounts.turns import Crowded, turns
 from controlplane.router.logfollowers import Followers
 from controlplane.router.payers import payers
 from controlplane.router.problems import plain
-from controlplane.router.threads import MAX_WAITING, Threads
+from controlplane.router.threads import MAX_WAITING, Threads, ended
 from controlplane.statestore.actions.logs import STREAMS
 from controlplane.statestore.errors import NotFound
 from controlplane.statestore.queries.jobs import logs, logsources, mergedlogs
@@ -172,7 +172,7 @@ async def _read(view: Callable[..., Any], request: HttpRequest, args: Any, kwarg
     """The synchronous view's answer, when it is the turn of whoever asks."""
     try:
         async with turns.turn(payers.of_request(request)) as turn:
-            answer = await threads.start(rendered, view, request, args, kwargs, pay=turn.pay)
+            answer = await ended(threads.start(rendered, view, request, args, kwargs, pay=turn.pay))
             turn.who = payers.learn(request)
             return answer
     except Crowded:

@@ -20,7 +20,8 @@ from rest_framework.response import Response
 
 from contract.masters import MasterEvents as MasterEventsAnswer
 from controlplane.router.masterauth import SCHEME, ByMaster, MasterPrincipal, container_of, principal
-from controlplane.router.masterhub import hub, threads
+from controlplane.router.masterhub import WAITING_MAX, hub, threads
+from controlplane.router.problems import plain
 from controlplane.statestore.errors import Refused, TooMany
 from controlplane.statestore.queries.jobs import masters
 
@@ -63,6 +64,8 @@ class MasterEvents(MasterView):
                 master, found = await threads.start(_look, asked.container_id, asked.after)
                 if not ByMaster().allow_request(SimpleNamespace(user=master), None):
                     raise TooMany("too many requests")
+                if (asked.stream or asked.wait_s) and hub.full(master.job_id):
+                    return plain(429, f"an application waits {WAITING_MAX} times at once; end one, or ask at once", 1)
                 if asked.stream:
                     return _streamed(master, found, asked.stream, began)
                 if asked.wait_s and not found["events"]:
@@ -108,6 +111,8 @@ def _streamed(master: MasterPrincipal, found: dict[str, Any], stream: str, began
 async def _stream(master: MasterPrincipal, found: dict[str, Any], stream: str, began: float) -> AsyncIterator[bytes]:
     """Events as they come, until the master ends or ten minutes have passed."""
     until = began + STREAM_S
+    if hub.full(master.job_id):  # by others that came at the same moment
+        return
     async with hub.waiting(master.job_id, master.container_id, found["cursor"]) as waiter:
         yield b"\n"
         while not waiter.over and time.monotonic() < until:

@@ -11,12 +11,13 @@ from django.db.models.functions import Now
 from controlplane.statestore import bus
 from controlplane.statestore.errors import Forbidden, TooMany
 from controlplane.statestore.models import Container, Exec, Node
-from wire.execs import Start
+from wire.execs import GRACE_S, Start
 from wire.ids import format_container
 
 from .audit import Actor, record
 
 LOST = dt.timedelta(seconds=45)  # one that no web process has looked after for this long is over
+LINGERS = dt.timedelta(seconds=GRACE_S + 1)  # what its person has left may run on for so long
 NODE_MAX = 16  # on one node at once: each is a process beside the containers
 KEPT = dt.timedelta(days=1)  # the audit log has it for longer
 TOLD_MAX = 2000  # characters of the command in the audit log
@@ -79,7 +80,8 @@ def _told(command: list[str]) -> list[str]:
 
 def _check_room(actor: Actor, container: Container) -> None:
     most = int(settings.HYDRA["execs_user"]), NODE_MAX, int(settings.HYDRA["execs"])
-    counts = living().aggregate(
+    running = living() | Exec.objects.filter(ended_at__gt=Now())
+    counts = running.aggregate(
         own=Count("pk", filter=Q(user_id=actor.user_id)),
         node=Count("pk", filter=Q(node_id=container.node_id)),
         everybody=Count("pk"),
@@ -125,10 +127,11 @@ def seen(number: int) -> None:
     Exec.objects.filter(pk=number, ended_at=None).update(seen_at=Now())
 
 
-def end(actor: Actor, ended: Exec, how: str) -> None:
-    """It is over, in words of ``how``; ending it again changes nothing."""
+def end(actor: Actor, ended: Exec, how: str, lingers: bool = False) -> None:
+    """It is over, in words of ``how``; ending it again changes nothing. lingers: its node has not said that it is."""
+    over_at = Now() + LINGERS if lingers else Now()
     with transaction.atomic():
-        if Exec.objects.filter(pk=ended.pk, ended_at=None).update(ended_at=Now(), seen_at=Now()):
+        if Exec.objects.filter(pk=ended.pk, ended_at=None).update(ended_at=over_at, seen_at=Now()):
             target = f"container/{format_container(ended.container_id)}"
             record(actor, f"{_kind(ended)}.end", target, after={"exec": ended.pk, "how": how})
 

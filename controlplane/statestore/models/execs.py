@@ -10,6 +10,7 @@ class Exec(models.Model):
     It lives while ``ended_at`` is empty and the web process that has the person
     renews ``seen_at``. ``order``: ``wire.execs.Start``. ``attached_at``: the
     person's socket came; ``joined_at``: the node's did; each comes once.
+    ``ended_at`` lies ahead while what ran may still be on its way to its end.
     """
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+", db_index=False)
@@ -27,4 +28,5 @@ class Exec(models.Model):
     class Meta:
         indexes = [
             models.Index(fields=["node_id"], condition=models.Q(ended_at=None), name="exec_that_lives"),
+            models.Index(fields=["ended_at"], condition=models.Q(ended_at__isnull=False), name="exec_that_ended"),
         ]

@@ -17,6 +17,7 @@ from controlplane.router.execs import person
 from controlplane.router.execs.socket import FrameSocket
 from controlplane.router.proxy.access import by_token
 from controlplane.statestore.actions import execs
+from controlplane.statestore.actions.audit import Actor
 from controlplane.statestore.models import AuditEntry, Container, Exec, Job
 from controlplane.statestore.queries.jobs import execs as queries
 from tests.integration.api import rows
@@ -53,6 +54,25 @@ def test_so_many_run_at_once_and_none_where_operators_forbid_them(
     assert begin(world, live)[0] == 409
     for command in ([], [""], ["x" * 9000], ["a\0b"]):
         assert begin(world, live, command=command)[0] in (409, 422)
+
+
+def test_what_its_person_has_left_counts_until_its_node_has_ended_it(
+    world: World, live: Container, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(settings.HYDRA, "execs_user", 1)
+    actor = Actor(world.users["tenant"].pk)
+    for lingers, after in ((False, 201), (True, 429)):
+        number = begin(world, live)[1]["id"]
+        attached = execs.attach(world.users["tenant"].pk, number)
+        assert attached is not None
+        execs.end(actor, attached, "the person has left", lingers)
+        execs.end(actor, attached, "again")
+        assert execs.join(live.node_id, number) is None, "nobody waits for it any more"
+        assert begin(world, live)[0] == after
+        Exec.objects.filter(ended_at=None).delete()
+    Exec.objects.update(ended_at=timezone.now() - dt.timedelta(seconds=1))
+    assert begin(world, live)[0] == 201
+    assert AuditEntry.objects.filter(action="exec.end").count() == 2
 
 
 def test_each_socket_finds_an_exec_once_and_nobody_elses(world: World, live: Container) -> None:

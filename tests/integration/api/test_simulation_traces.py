@@ -2,11 +2,16 @@
 
 import datetime as dt
 import json
+import os
 import sys
+import tempfile
+import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
+import httpx
 import pytest
 
 from controlplane.router import handedin
@@ -14,7 +19,9 @@ from controlplane.statestore.actions import simulationtraces as actions
 from controlplane.statestore.actions.audit import SYSTEM
 from controlplane.statestore.models import AuditEntry, Simulation, SimulationTrace
 from tests.integration.api import rows
+from tests.integration.api.served import whole_web
 from tests.integration.api.world import POLICY, World
+from tests.patience import wait_until
 
 SWF = b"; MaxProcs: 4\n1 0 -1 50 2 -1 -1 2 -1 -1 1 1 1 -1 1 -1 -1 -1\n2 7 -1 0 1 -1 -1 1 60 -1 1 2 1 -1 1 -1 -1 -1\n"
 LESS = {"queues": POLICY["queues"] | {"default": {"guaranteed": 0.3, "open_to_all": True}}}
@@ -96,6 +103,55 @@ def test_one_is_read_at_a_time(world: World) -> None:
     with handedin._folder():
         answer = hand_in(world, SWF, kind="swf")
     assert answer.status_code == 429 and answer["Retry-After"] == "5"
+
+
+def test_folders_of_other_kinds_and_ages_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    young, old, elsewhere, other = (tmp_path / name for name in ("hydra-trace-1", "hydra-trace-2", "else", "other"))
+    for folder in (young, old, elsewhere, other):
+        folder.mkdir()
+        (folder / "trace").touch()
+    (tmp_path / "hydra-trace-3").symlink_to(elsewhere)
+    for folder in (old, elsewhere, other):
+        os.utime(folder, (0, 0))
+    with handedin._folder() as (mine, _):
+        os.utime(mine, (0, 0))
+        assert handedin.remove_left() == 1
+        assert mine.exists() and not old.exists()
+    assert all((folder / "trace").exists() for folder in (young, elsewhere, other))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_a_web_process_that_was_killed_has_left_goes_when_the_next_begins(
+    world: World,
+) -> None:
+    """And not before the process that reads in it has ended."""
+    folders = Path(tempfile.gettempdir())
+    before = set(folders.glob("hydra-trace-*"))
+
+    def ask(url: str) -> None:
+        with suppress(httpx.HTTPError):
+            headers = {"Authorization": f"Token {world['operator'].token}", "Content-Type": "application/octet-stream"}
+            httpx.post(f"{url}/api/v1/simulations/traces?kind=swf", content=SWF, headers=headers, trust_env=False)
+
+    with whole_web() as (url, web):
+        asking = threading.Thread(target=ask, args=(url,))
+        asking.start()
+        (left,) = wait_until(lambda: set(folders.glob("hydra-trace-*")) - before, 20, "it is read", 0.001)
+        web.kill()
+        asking.join()
+    wait_until(lambda: not locked(left), 20, "what read it has ended")
+    os.utime(left, (0, 0))
+    with whole_web():
+        assert not left.exists()
+
+
+def locked(folder: Path) -> bool:
+    try:
+        with handedin._locked(str(folder)):
+            return False
+    except BlockingIOError:
+        return True
 
 
 def test_the_oldest_make_way_unless_they_are_waited_for(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,7 @@ from controlplane.statestore.actions import logs
 from controlplane.statestore.errors import Invalid
 from tests import mutations
 from tests.examples import examples
-from wire import desired, execs, ids, labels, policy, status, summary, template
+from wire import desired, execs, ids, labels, policy, status, streams, summary, template
 from wire.resources import AXES
 
 NODE = 7
@@ -105,6 +105,7 @@ READERS: dict[str, tuple[bytes, Callable[[bytes], Any], type[Exception]]] = {
     "person's frame": (execs.resize(50, 120), lambda found: execs.Windows().from_person(found), execs.ExecError),
     "node's frame": (execs.end(END), lambda found: execs.Windows().from_node(found), execs.ExecError),
     "start": (execs.start(START)[1:], execs.start_of, execs.ExecError),
+    "message of a stream": (streams.message(streams.Kind.DATA, 7, b"x"), streams.parse, execs.ExecError),
     "container": (b"c-1-2-3", lambda found: ids.parse_container(found.decode(errors="replace")), ValueError),
 }
 

@@ -5,10 +5,12 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from random import Random
 
 import pytest
 
 from nodemanager.listening import Reachable, listeners, sockets_of
+from tests import mutations
 from tests.patience import wait_until
 from wire import execs, streams
 from wire.execs import ExecError
@@ -144,6 +146,59 @@ def test_no_end_opens_more_than_a_node_has_threads_for() -> None:
     wait_until(lambda: not node._streams, 10, "each was refused")
 
 
+@pytest.mark.parametrize("where", ["connect", "send"])
+def test_streams_that_are_over_count_until_their_threads_have_ended(where: str) -> None:
+    held, others, sending = threading.Event(), list[socket.socket](), list[bytes]()
+
+    def connect(port: int) -> socket.socket:
+        if where == "connect":  # to what takes no more connections
+            held.wait(60)
+            raise Refused("too late")
+        mine, theirs = socket.socketpair()
+        theirs.sendall(b"more than the person takes")
+        others.append(theirs)
+        return mine
+
+    def send(data: bytes) -> bool:
+        sending.append(data)
+        return where == "connect" or held.wait(60)
+
+    node = Streams(send, connect=connect)
+    with pytest.raises(ExecError, match="may not be opened"):
+        for number in range(2 * streams.THREADS_MAX):
+            node.hear(streams.message(Kind.OPEN, number, b"\0\1"))
+            if where == "send":
+                wait_until(lambda: len(sending) > number, 10, "it is read", 0.001)  # noqa: B023 - asked here
+            node.hear(streams.message(Kind.CLOSE, number))
+    assert node._working <= streams.THREADS_MAX
+    held.set()
+    wait_until(lambda: not node._working, 10, "all have ended")
+    for each in others:
+        each.close()
+
+
+def test_a_stream_that_is_over_ends_no_other_of_its_number() -> None:
+    held, begun = threading.Event(), list[int]()
+
+    def connect(port: int) -> socket.socket:
+        begun.append(port)
+        if port == 1:
+            held.wait(60)
+            raise Refused("too late")
+        return socket.socketpair()[0]
+
+    node = Streams(lambda data: True, connect=connect)
+    node.hear(streams.message(Kind.OPEN, 5, b"\0\1"))
+    wait_until(lambda: begun, 10, "it connects")
+    node.hear(streams.message(Kind.CLOSE, 5))
+    node.hear(streams.message(Kind.OPEN, 5, b"\0\2"))
+    held.set()
+    wait_until(lambda: node._working <= 2, 10, "the first has ended")
+    assert node._streams[5].port == 2
+    node.close()
+    wait_until(lambda: not node._working, 10, "so has the second")
+
+
 def test_more_than_a_window_is_refused() -> None:
     ends = Ends()
     mine = ends.connect(1)
@@ -153,6 +208,39 @@ def test_more_than_a_window_is_refused() -> None:
         for _ in range(3):
             ends.person.hear(streams.message(Kind.DATA, 9, bytes(streams.DATA_MAX)))
     mine.close()
+
+
+@pytest.mark.parametrize("end", ["person", "node"])
+def test_whatever_is_said_of_streams_is_taken_or_refused_and_leaves_nothing(end: str, soak: bool) -> None:
+    rng = Random() if soak else Random(5)
+    sound = [
+        streams.message(Kind.OPEN, number, b"\0\1") if end == "node" else streams.message(Kind.DATA, number, b"x")
+        for number in (1, 2, 3)
+    ]
+    sound += [streams.message(Kind.DATA, 1, bytes(9000)), streams.message(Kind.CREDIT, 1, b"\0\0\0\x45")]
+    sound += [streams.message(Kind.DATA, 2), streams.message(Kind.CLOSE, 3, b"why")]
+    for _ in range(2000 if soak else 100):
+        others = list[socket.socket]()
+
+        def connection(port: int, kept: list[socket.socket] = others) -> socket.socket:
+            mine, theirs = socket.socketpair()
+            theirs.sendall(b"hello")
+            kept.append(theirs)
+            return mine
+
+        found = Streams(lambda data: True, connect=connection if end == "node" else None)
+        if end == "person":
+            for port in (1, 2, 3):
+                found.open(port, connection(port))
+        try:
+            for data in sound:
+                found.hear(mutations.data(rng, data) if rng.random() < 0.3 else data)
+        except ExecError:
+            pass
+        found.close()
+        wait_until(lambda: not found._working and not found._streams, 10, "all has ended", 0.001)  # noqa: B023
+        for each in others:
+            each.close()
 
 
 def test_only_what_the_containers_own_processes_listen_on_is_connected_to() -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterable
+from random import Random
 from types import SimpleNamespace
 from typing import Any
 
@@ -9,8 +10,9 @@ import pytest
 
 from controlplane.router.execs.node import NodeEnd
 from controlplane.router.execs.person import Person
-from controlplane.router.execs.socket import FrameSocket
+from controlplane.router.execs.socket import FrameSocket, Left
 from controlplane.statestore.models import Exec
+from tests import mutations
 from wire import execs
 from wire.execs import ExecError, Kind
 
@@ -87,3 +89,34 @@ def test_a_node_that_says_what_it_may_not_ends_the_exec(frame: bytes) -> None:
         asyncio.run(play())
     (last,) = passed
     assert "said what it may not" in execs.end_of(last[1:]).error
+
+
+def scrambled(rng: Random, frames: list[bytes]) -> list[dict[str, Any]]:
+    """Messages of a socket: these frames in any order, some of them changed, some of another kind, and then its end."""
+    chosen = [mutations.data(rng, f) if rng.random() < 0.4 else f for f in rng.choices(frames, k=12)]
+    said: list[dict[str, Any]] = [{"type": "websocket.receive", "bytes": frame} for frame in chosen]
+    if rng.random() < 0.2:
+        said[rng.randrange(len(said))] = {"type": "websocket.receive", "text": mutations.text(rng, "resize")}
+    return [*said, {"type": "websocket.disconnect"}]
+
+
+def test_whatever_a_person_or_a_node_sends_ends_in_words(soak: bool) -> None:
+    rng = Random() if soak else Random(3)
+    persons = [execs.frame(Kind.STDIN, b"ls\n"), execs.frame(Kind.STDIN), execs.resize(50, 120), execs.credit(9)]
+    nodes = [execs.frame(Kind.BEGUN), execs.frame(Kind.STDOUT, b"x"), execs.frame(Kind.STDERR, b"y"), execs.credit(9)]
+    nodes += [execs.end(execs.End(code=3)), execs.end(execs.End(error="why"))]
+
+    async def play() -> None:
+        for _ in range(8000 if soak else 200):
+            passed: list[bytes] = []
+            with pytest.raises((ExecError, Left)):
+                await person(FrameSocket(_sends(scrambled(rng, persons)), _takes([])))._inwards(line(passed))
+            assert all(execs.parse(each)[0] in execs.PERSONS for each in passed)
+            passed = []
+            end = node(FrameSocket(_sends(scrambled(rng, nodes)), _takes([])))
+            while not end.over:
+                passed.append(await end._said())
+            assert all(execs.parse(each)[0] in execs.NODES for each in passed)
+            assert execs.parse(passed[-1])[0] is Kind.END and execs.end_of(passed[-1][1:])
+
+    asyncio.run(play())

@@ -18,6 +18,7 @@ from controlplane.accounts.models import User
 from controlplane.accounts.turns import AT_ONCE, BURST_S, WAITING_MAX, Turn, Turns
 from controlplane.router import bodies, heavy, http, payers
 from controlplane.router.aside import Aside
+from controlplane.router.threads import Threads
 from controlplane.router.views import containers
 from tests.patience import until
 
@@ -221,3 +222,35 @@ def test_who_pays_is_known_without_looking_anybody_up() -> None:
     assert payers.payers.learn(page) == payers.payers.of(page.scope) == "192.0.2.1"
     payers.payers.learn(request_of(b"Token whose", User(pk=7)))
     assert payers.payers.of_request(page) == payers.payers.of(page.scope) == 7
+
+
+def test_logs_that_nobody_waits_for_any_more_have_their_places_until_they_are_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def play() -> None:
+        end, begun = threading.Event(), list[int]()
+        monkeypatch.setattr(containers, "threads", Threads("test", 3 * AT_ONCE))
+
+        def view(request: Any) -> HttpResponse:
+            begun.append(1)
+            end.wait(60)
+            return HttpResponse()
+
+        def asked() -> "asyncio.Task[Any]":
+            return asyncio.create_task(containers._read(view, request_of(GREEDY, User(pk=1)), (), {}))
+
+        try:
+            left = [asked() for _ in range(AT_ONCE)]
+            await until(lambda: len(begun) == AT_ONCE, 20, "all that may have begun")
+            for task in left:
+                task.cancel()
+            more = [asked() for _ in range(AT_ONCE)]
+            for _ in range(20):
+                await asyncio.sleep(0)
+            assert len(begun) == AT_ONCE
+        finally:
+            end.set()
+        await asyncio.wait([*left, *more])
+        assert len(begun) == 2 * AT_ONCE
+
+    asyncio.run(play())

@@ -68,11 +68,12 @@ def test_the_refused_do_not_displace_what_is_known_of_others(looks: Looks, monke
     assert looks.count == 201
 
 
+def page(container: int, tenant: int) -> Admission:
+    return Admission("alice", EndpointTarget("192.0.2.1", 80, container, tenant), tenant)
+
+
 def test_a_tenants_pages_take_their_part_of_the_connections_and_no_more(settings: Any) -> None:
     settings.HYDRA = settings.HYDRA | {"proxy_tenant": 5}
-
-    def page(container: int, tenant: int) -> Admission:
-        return Admission("alice", EndpointTarget("192.0.2.1", 80, container, tenant), tenant)
 
     async def play() -> None:
         proxy = app.Proxy(_nobody, _nobody)
@@ -93,3 +94,24 @@ def test_a_tenants_pages_take_their_part_of_the_connections_and_no_more(settings
 
 async def _until(end: asyncio.Event) -> None:
     await end.wait()
+
+
+def test_an_application_that_is_slow_to_let_go_has_its_place_until_it_has() -> None:
+    async def play() -> None:
+        proxy, gone = app.Proxy(_nobody, _nobody), asyncio.Event()
+
+        async def bridge() -> None:
+            try:
+                await asyncio.Future()
+            finally:
+                await gone.wait()  # as a socket waits for the other end to say that it closes
+
+        held = asyncio.create_task(proxy._while_allowed(bridge(), PAGE, "", page(1, 7), left=asyncio.sleep(0)))
+        for _ in range(10):
+            await asyncio.sleep(0)
+        assert proxy.open.held == {1: 1} and proxy.tenants.held == {7: 1}
+        gone.set()
+        await held
+        assert not proxy.open.held and not proxy.tenants.held
+
+    asyncio.run(play())

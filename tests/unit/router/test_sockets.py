@@ -2,18 +2,23 @@
 
 import asyncio
 import resource
+import socket
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import pytest
 import uvicorn
 from websockets.exceptions import ConnectionClosedError
+from websockets.frames import Opcode
 from websockets.sync.client import connect
 
 from controlplane.embedded.management.commands import web
+from controlplane.router import websocket
 from controlplane.router.sockets import TOO_MANY, BoundedSockets
-from controlplane.router.websocket import MESSAGE_MAX
+from controlplane.router.websocket import MESSAGE_MAX, BoundedWebSocket
+from tests.patience import stretched, until, wait_until
 
 
 class Held:
@@ -78,27 +83,147 @@ async def echo(scope: Any, receive: Any, send: Any) -> None:
         await send({"type": "websocket.send", "bytes": message["bytes"]})
 
 
-@pytest.fixture
-def echoing() -> Iterator[str]:
-    """Where web's own server has such an application."""
-    config = web.configuration(access_log=False)
-    config.app = echo
-    server = uvicorn.Server(config)
-    with web.socket.create_server(("127.0.0.1", 0)) as listener:
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
-        thread.start()
-        yield f"ws://127.0.0.1:{listener.getsockname()[1]}"
-        server.should_exit = True
-        thread.join()
+def frame(opcode: Opcode, data: bytes = b"", fin: bool = True) -> bytes:
+    """As a browser sends it, with a mask that changes nothing."""
+    assert len(data) < 126
+    return bytes([fin << 7 | opcode, 0x80 | len(data)]) + bytes(4) + data
 
 
-def test_a_message_that_is_not_whole_yet_takes_little_memory(echoing: str) -> None:
-    for path, most in (("/ws/v1", MESSAGE_MAX), ("/ws/v1/execs/1", MESSAGE_MAX), ("/proxy/1/page/ws", 4 << 20)):
-        with connect(echoing + path, compression=None, max_size=None) as there:
-            there.send(b"x" * most)
-            assert len(there.recv(10)) == most
-            if most == MESSAGE_MAX:
-                with pytest.raises(ConnectionClosedError) as closed:
-                    there.send(iter([b"x" * most, b"x"]))  # in two frames, of which each is short enough
-                    there.recv(10)
-                assert closed.value.rcvd is not None and closed.value.rcvd.code == 1009
+class Serving:
+    """Web's own server with an application, and what of the machine's memory a connection has is little."""
+
+    def __init__(self, application: Any, listener: socket.socket) -> None:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
+        config = web.configuration(access_log=False)
+        config.app = application
+        self.server = uvicorn.Server(config)
+        self.port = listener.getsockname()[1]
+        self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [listener]})
+
+    def opened(self) -> socket.socket:
+        """A connection of which nothing is read that is not asked for."""
+        there = socket.socket()
+        there.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        there.settimeout(stretched(10))
+        there.connect(("127.0.0.1", self.port))
+        head = "Host: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
+        there.sendall(f"GET /ws/v1 HTTP/1.1\r\n{head}Sec-WebSocket-Key: {'A' * 22}==\r\n\r\n".encode())
+        told = b""
+        while not told.endswith(b"\r\n\r\n"):
+            told += there.recv(1)
+        assert told.startswith(b"HTTP/1.1 101")
+        return there
+
+    @property
+    def connection(self) -> BoundedWebSocket:
+        """The one that is open."""
+        (found,) = self.server.server_state.connections
+        assert isinstance(found, BoundedWebSocket)
+        return found
+
+
+@contextmanager
+def serving(application: Any) -> Iterator[Serving]:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        found = Serving(application, listener)
+        found.thread.start()
+        wait_until(lambda: found.server.started, 10, "it serves")
+        try:
+            yield found
+        finally:
+            found.server.should_exit = True
+            found.thread.join()
+
+
+class Hears:
+    """An application that keeps what it hears, and hears only while it may."""
+
+    def __init__(self) -> None:
+        self.heard, self.may = list[bytes](), threading.Event()
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        await send({"type": "websocket.accept"})
+        await until(self.may.is_set, 60, "it may hear")
+        while (message := await receive())["type"] == "websocket.receive":
+            self.heard.append(message["bytes"])
+
+
+def test_a_message_that_is_not_whole_yet_takes_little_memory() -> None:
+    with serving(echo) as web:
+        for path, most in (("/ws/v1", MESSAGE_MAX), ("/ws/v1/execs/1", MESSAGE_MAX), ("/proxy/1/page/ws", 4 << 20)):
+            with connect(f"ws://127.0.0.1:{web.port}{path}", compression=None, max_size=None) as there:
+                there.send(b"x" * most)
+                assert len(there.recv(10)) == most
+                if most == MESSAGE_MAX:
+                    with pytest.raises(ConnectionClosedError) as closed:
+                        there.send(iter([b"x" * most, b"x"]))  # in two frames, of which each is short enough
+                        there.recv(10)
+                    assert closed.value.rcvd is not None and closed.value.rcvd.code == 1009
+
+
+def test_pongs_that_nobody_reads_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(websocket, "IDLE_MOST", 1_000_000)
+    application = Hears()
+    application.may.set()
+    with serving(application) as web, web.opened() as there:
+        for number in range(10_000):
+            there.sendall(frame(Opcode.PING, f"{number:0125}".encode()))
+        there.sendall(frame(Opcode.BINARY, b"all"))
+        wait_until(lambda: application.heard == [b"all"], 20, "all of it was looked at")
+        assert web.connection.transport.get_write_buffer_size() < 200_000
+        read = b""
+        while f"{9_999:0125}".encode() not in read:  # the last is answered, as soon as there is room
+            read = read[-200:] + there.recv(65_536)
+
+
+@pytest.mark.parametrize("said", [frame(Opcode.PING), frame(Opcode.PONG, b"x"), frame(Opcode.CONT, b"", False)])
+def test_who_says_nothing_over_and_over_is_cut_off(said: bytes) -> None:
+    application = Hears()
+    application.may.set()
+    with serving(application) as web, web.opened() as there:
+        there.sendall(frame(Opcode.BINARY, b"a", False) + said * 20)
+        there.sendall(said * 2 * websocket.IDLE_MOST)
+        read = b""
+        with suppress(OSError):  # what was sent and not looked at makes it a reset
+            while piece := there.recv(65_536):
+                read += piece
+        assert bytes([0x88]) in read and (1008).to_bytes(2, "big") in read
+
+
+def test_short_parts_of_a_message_take_no_more_memory_than_bytes() -> None:
+    application = Hears()
+    with serving(application) as web, web.opened() as there:
+        there.sendall(frame(Opcode.BINARY, b"a", False) + frame(Opcode.CONT, b"b", False) * 100)
+        wait_until(lambda: web.connection.frames and len(web.connection.frames[0]) == 101, 10, "they have come")
+        assert len(web.connection.frames) == 1
+        there.sendall(frame(Opcode.CONT, b"c"))
+        application.may.set()
+        wait_until(lambda: application.heard == [b"a" + b"b" * 100 + b"c"], 10, "it is whole")
+
+
+def test_what_is_not_taken_is_not_looked_at() -> None:
+    application = Hears()
+    wanted = [b"%06d" % number for number in range(20_000)]
+    with serving(application) as web, web.opened() as there:
+        sent = threading.Thread(target=there.sendall, args=(b"".join(frame(Opcode.BINARY, w) for w in wanted),))
+        sent.start()
+        wait_until(lambda: web.connection.came, 10, "more has come than is taken")
+        assert web.connection.queue.qsize() <= websocket.PIECE // len(frame(Opcode.BINARY, wanted[0])) + 1
+        application.may.set()
+        wait_until(lambda: application.heard == wanted, 20, "all of it was heard")
+        sent.join()
+
+
+def test_a_connection_that_is_over_goes_whether_or_not_it_was_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(websocket, "GONE_S", 0.1)
+
+    async def talks(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        await send({"type": "websocket.accept"})
+        await send({"type": "websocket.send", "bytes": bytes(10 << 20)})
+        await receive()
+
+    with serving(talks) as web, web.opened() as there:
+        there.sendall(frame(Opcode.CLOSE))
+        wait_until(lambda: not web.server.server_state.connections, 10, "it is gone")

@@ -37,6 +37,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         open_files()
         beside = begin_beside()
+        _forget_traces()
         listener = listen()
         config = configuration(options["access_log"])
         name = f"{socket.gethostname()}:{http_port()}"
@@ -79,6 +80,13 @@ def begin_beside() -> Aside:
     connections.close_all()
     heap.settle()
     return http.begin_beside()
+
+
+def _forget_traces() -> None:
+    """What an earlier web process that was killed has left behind."""
+    from controlplane.router import handedin  # loads Django's views
+
+    handedin.remove_left()
 
 
 class Server(uvicorn.Server):
