@@ -85,8 +85,8 @@ class Client(
 
     @classmethod
     def logged_in(cls) -> Client:
-        """By the login that ``hydractl`` uses, or what its environment says."""
-        where = config.resolve(config.load(config.config_path()), None, None, None)
+        """By the login that ``hydractl`` uses; HYDRA_URL and HYDRA_TOKEN override it here too."""
+        where = config.current()
         return cls(where.url, where.token)
 
     @property

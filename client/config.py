@@ -88,6 +88,11 @@ def save(path: Path, config: Config) -> None:
     temporary.replace(path)
 
 
+def current(env: Mapping[str, str] = os.environ) -> Context:
+    """The login that ``hydractl`` uses; HYDRA_URL and HYDRA_TOKEN override it."""
+    return resolve(load(config_path(env)), None, env.get("HYDRA_URL") or None, env.get("HYDRA_TOKEN") or None)
+
+
 def resolve(config: Config, name: str | None, url: str | None, token: str | None) -> Context:
     """The server and token to use: what was given (options, environment), else the named or current context.
 

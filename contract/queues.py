@@ -184,6 +184,8 @@ class UsedTag(Answer):
     """``tag``: of jobs, a job counting for each that it has; "" for those past the first of a day that are told apart.
 
     failed: of the containers, those that ended otherwise than well. cpu_ms: what they took of processors.
+    peak_memory_mib_s: the most memory that each took, times its seconds. tasks: that could have started when their job
+    was submitted; waited_s: for how long they did not, together.
     """
 
     tag: str
@@ -191,6 +193,9 @@ class UsedTag(Answer):
     containers: int
     failed: int
     cpu_ms: int
+    tasks: int
+    waited_s: int
+    peak_memory_mib_s: int
     memory_mib_s: int
     vcores_milli_s: int
     gpu_s: int

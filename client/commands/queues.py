@@ -112,8 +112,9 @@ USED: list[Column[UsedHour]] = [
 TAGGED: list[Column[UsedTag]] = [
     ("TAG", lambda u: u.tag or "(others)"), ("QUEUE", lambda u: u.queue), ("CONTAINERS", lambda u: u.containers),
     ("FAILED", lambda u: u.failed), ("GIB HOURS", lambda u: u.memory_mib_s / 1024 / 3600),
-    ("CORE HOURS", lambda u: u.vcores_milli_s / 3_600_000), ("CPU HOURS USED", lambda u: u.cpu_ms / 3_600_000),
-    ("GPU HOURS", lambda u: u.gpu_s / 3600),
+    ("USED AT PEAK", lambda u: u.peak_memory_mib_s / 1024 / 3600),
+    ("CORE HOURS", lambda u: u.vcores_milli_s / 3_600_000), ("USED", lambda u: u.cpu_ms / 3_600_000),
+    ("GPU HOURS", lambda u: u.gpu_s / 3600), ("MEAN WAIT S", lambda u: u.waited_s / u.tasks if u.tasks else "-"),
 ]  # fmt: skip
 LIST: list[Column[Queue]] = [
     ("QUEUE", lambda q: q.path), ("STATE", lambda q: q.state),

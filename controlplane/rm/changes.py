@@ -1,5 +1,6 @@
 """What one round changes, gathered while it runs and written in one transaction."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -67,7 +68,7 @@ class Changes:
     events: list[tuple[int, int, str, str]] = field(default_factory=list)  # job, at_us, kind, message
     # (hour, queue, owner) -> containers, then amounts times microseconds
     usage: dict[tuple[int, str, int], list[int]] = field(default_factory=dict)
-    # (day, queue, owner, tag) -> containers, those of them that failed, processor time, then as of ``usage``
+    # (day, queue, owner, tag) -> ``UsageTag``'s sums: counts, then what is times microseconds
     tagged: dict[tuple[int, str, int, str], list[int]] = field(default_factory=dict)
     services: dict[int, "JobEntry"] = field(default_factory=dict)  # of which something else is wanted than before
     revisions: dict[int, list[dict[str, Any]]] = field(default_factory=dict)  # job -> its own, that in force last
@@ -102,17 +103,11 @@ class Changes:
         self.asks[job.id, group.run.no, sub] = (group.remote[sub], job.run.stopping and group.run.no != job.kept)
         self.homes.add(sub)
 
-    def use_tagged(
-        self, day: int, job: "JobEntry", count: int, failed: int, cpu_ms: int, held_us: int, amounts: Amounts
-    ) -> None:
-        """The same for each of the job's tags. failed: of the containers; cpu_ms: what they took of processors."""
+    def use_tagged(self, day: int, job: "JobEntry", sums: Sequence[int]) -> None:
+        """Add these, as ``tagged`` has them, for each of the job's tags."""
         for tag in job.tags:
             key = day, job.queue, job.owner, tag
-            sums = self.tagged.get(key)
-            if sums is None:
-                sums = self.tagged[key] = [0] * (3 + len(amounts))
-            for at, more in enumerate((count, failed, cpu_ms, *(amount * held_us for amount in amounts))):
-                sums[at] += more
+            self.tagged[key] = [a + b for a, b in zip(self.tagged.get(key, (0,) * len(sums)), sums, strict=True)]
 
     def use(self, hour: int, queue: str, owner: int, count: int, held_us: int, amounts: Amounts) -> None:
         """Add ``count`` ended containers of these amounts, held ``held_us`` in sum."""

@@ -2,10 +2,7 @@
 
 import os
 import signal
-import subprocess
-import sys
 import threading
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -15,28 +12,14 @@ distributed = pytest.importorskip("distributed")
 
 from client.dask import HydraCluster  # noqa: E402
 from tests.acceptance.cluster import Cluster, alive  # noqa: E402
+from tests.acceptance.interpreter import interpreter  # noqa: E402
 from tests.stack import wait_until  # noqa: E402
 
 pytestmark = pytest.mark.acceptance
-TENANT_UID = 200_001  # any user but ours: containers run as their tenant's
-
-
-def interpreter() -> tuple[str, dict[str, str]]:
-    """A Python that tasks can run and that has ``distributed``, with its environment; skips without one."""
-    packages = str(Path(distributed.__file__).parents[1])
-    user = {"user": TENANT_UID} if os.geteuid() == 0 else {}
-    for python, env in ((sys.executable, {}), ("/usr/bin/python3", {"PYTHONPATH": packages})):
-        command = [python, "-c", "import distributed, msgpack, cryptography"]
-        try:
-            if subprocess.run(command, env=env, cwd="/", capture_output=True, check=False, **user).returncode == 0:  # type: ignore[arg-type]
-                return python, env
-        except OSError:
-            continue
-    pytest.skip("no Python here that tasks of other users may run has distributed")
 
 
 def dask_cluster(cluster: Cluster, **options: Any) -> HydraCluster:
-    python, env = interpreter()
+    python, env = interpreter(cluster, "distributed", "msgpack", "cryptography")
     small = {"memory_mib": 512, "vcores_milli": 200}
     return HydraCluster(cluster.tenant, python=python, env=env, scheduler=small, nthreads=1, **(small | options))
 

@@ -2,10 +2,7 @@
 
 import os
 import signal
-import subprocess
-import sys
 import threading
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,29 +11,14 @@ joblib = pytest.importorskip("joblib")
 
 from client.joblib import BatchLost, HydraBackend  # noqa: E402 - what follows needs joblib
 from tests.acceptance.cluster import Cluster  # noqa: E402
+from tests.acceptance.interpreter import interpreter  # noqa: E402
 from tests.stack import wait_until  # noqa: E402
 
 pytestmark = pytest.mark.acceptance
-TENANT_UID = 200_001  # any user but ours: containers run as their tenant's
-
-
-def interpreter() -> tuple[str, dict[str, str]]:
-    """A Python that tasks can run and that has ``joblib``, with its environment; skips without one."""
-    packages = str(Path(joblib.__file__).parents[1])
-    user: dict[str, Any] = {"user": TENANT_UID} if os.geteuid() == 0 else {}
-    for python, env in ((sys.executable, {}), ("/usr/bin/python3", {"PYTHONPATH": packages})):
-        try:
-            command = [python, "-c", "import joblib, cloudpickle"]
-            done = subprocess.run(command, env=env, cwd="/", capture_output=True, check=False, **user)
-        except OSError:
-            continue
-        if done.returncode == 0:
-            return python, env
-    pytest.skip("no Python here that tasks of other users may run has joblib")
 
 
 def parallel(cluster: Cluster, n_jobs: int, **more: Any) -> Any:
-    python, env = interpreter()
+    python, env = interpreter(cluster, "joblib", "cloudpickle")
     backend = HydraBackend(cluster.tenant, python=python, env=env, memory_mib=128, vcores_milli=200, **more)
     return joblib.Parallel(n_jobs=n_jobs, backend=backend, batch_size=1)
 

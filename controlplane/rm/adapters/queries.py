@@ -1,5 +1,6 @@
 """The RM's SQL, named."""
 
+from controlplane.statestore.models.audit import TAG_SUMS
 from controlplane.statestore.resourcecolumns import HELD, SECONDS, per_axis, per_axis_held, per_axis_second
 from wire.resources import AXES
 from wire.states import LIVE_NODE_MAX, TERMINAL, ContainerState, JobState, NodeState, TaskState
@@ -336,12 +337,11 @@ ON CONFLICT (hour, sub_cluster_id, queue, owner_id) DO UPDATE
    SET containers = u.containers + EXCLUDED.containers, {per_axis_second("{0} = u.{0} + EXCLUDED.{0}")}
 """
 # Of a day an account has so many tags of its own, those that came first; all others together have the empty one.
-_OF_TAGS = ("containers", "failed", "cpu_ms", *SECONDS)
 ADD_TAGGED = f"""
 WITH more AS MATERIALIZED (
-    SELECT date '1970-01-01' + day::int AS day, queue, owner, tag, {", ".join(_OF_TAGS)}
-      FROM unnest(%s::bigint[], %s::text[], %s::bigint[], %s::text[], %s::bigint[], %s::bigint[], %s::bigint[],
-                  {per_axis_second("%s::bigint[]")}) AS v(day, queue, owner, tag, {", ".join(_OF_TAGS)})
+    SELECT date '1970-01-01' + day::int AS day, queue, owner, tag, {", ".join(TAG_SUMS)}
+      FROM unnest(%s::bigint[], %s::text[], %s::bigint[], %s::text[], {", ".join("%s::bigint[]" for _ in TAG_SUMS)})
+        AS v(day, queue, owner, tag, {", ".join(TAG_SUMS)})
 ), known AS MATERIALIZED (
     SELECT DISTINCT m.owner, m.day, k.tag
       FROM (SELECT DISTINCT owner, day FROM more) m
@@ -357,11 +357,11 @@ WITH more AS MATERIALIZED (
                 THEN tag ELSE '' END AS name
       FROM placed
 )
-INSERT INTO statestore_usagetag AS u (day, sub_cluster_id, queue, owner_id, tag, {", ".join(_OF_TAGS)})
-SELECT m.day, %s, m.queue, m.owner, n.name, {", ".join(f"sum(m.{column})" for column in _OF_TAGS)}
+INSERT INTO statestore_usagetag AS u (day, sub_cluster_id, queue, owner_id, tag, {", ".join(TAG_SUMS)})
+SELECT m.day, %s, m.queue, m.owner, n.name, {", ".join(f"sum(m.{column})" for column in TAG_SUMS)}
   FROM more m JOIN named n USING (owner, day, tag) GROUP BY 1, 3, 4, 5 ORDER BY 1, 3, 4, 5
 ON CONFLICT (owner_id, day, tag, queue, sub_cluster_id) DO UPDATE
-   SET {", ".join(f"{column} = u.{column} + EXCLUDED.{column}" for column in _OF_TAGS)}
+   SET {", ".join(f"{column} = u.{column} + EXCLUDED.{column}" for column in TAG_SUMS)}
 """
 ADD_ROUND = """
 INSERT INTO statestore_round (sub_cluster_id, first_seq, last_seq, at, epoch, number, placed, ended, plan_us,

@@ -40,7 +40,7 @@ from controlplane.rm.rows import (
 )
 from controlplane.statestore import acknowledgements, loads, shares
 from controlplane.statestore.membership import FENCED, Leadership
-from controlplane.statestore.models.audit import TAGS_MAX
+from controlplane.statestore.models.audit import TAG_COUNTS, TAGS_MAX
 from scheduler.lifecycle.group import BACKOFF_MAX_S
 from scheduler.lifecycle.guest import UNLOWERED, GuestRun, pack
 from wire.resources import AXES, Amounts, amounts
@@ -462,8 +462,8 @@ class PostgresStore:
 
     def _use_tagged(self, c: Changes) -> None:
         sums = list(zip(*c.tagged.values(), strict=True))
-        seconds = [[round(each / 1e6) for each in column] for column in sums[3:]]
-        columns = [*map(list, zip(*c.tagged, strict=True)), *map(list, sums[:3]), *seconds]
+        seconds = [[round(each / 1e6) for each in column] for column in sums[TAG_COUNTS:]]
+        columns = [*map(list, zip(*c.tagged, strict=True)), *map(list, sums[:TAG_COUNTS]), *seconds]
         self.connection.execute(queries.ADD_TAGGED, (*columns, TAGS_MAX, self.sub_cluster_id))
 
     def _rehome(self, homes: dict[int, int]) -> None:

@@ -7,6 +7,7 @@ import numpy as np
 
 from controlplane.rm.changes import ENDED, MOVED, NEW, TASK, TRANSITION, Changes
 from controlplane.rm.columns import stretches, summed
+from controlplane.rm.memory.application import MASTER
 from controlplane.rm.memory.jobs import GroupEntry, JobEntry
 from controlplane.rm.memory.memory import Memory
 from controlplane.rm.steps.reports import report
@@ -136,7 +137,8 @@ def end(m: Memory, c: Changes, endings: np.ndarray) -> None:
     order = np.lexsort((endings["state"] != _SUCCEEDED, owners))
     endings, owners = endings.take(order), owners[order]
     slots = endings["slot"]
-    nodes, held_us = t.node[slots], np.maximum(0, c.at_us - t.allocated_us[slots])
+    nodes, attempts, allocated_us = t.node[slots], t.attempt[slots], t.allocated_us[slots]
+    held_us = np.maximum(0, c.at_us - allocated_us)
     _record_end(m, c, endings)
     rows, task_rows = _task_rows(m, c, endings), TaskRows()
     for at, devices in zip(nodes[t.gpus[slots] != 0].tolist(), t.gpus[slots][t.gpus[slots] != 0].tolist(), strict=True):
@@ -154,8 +156,8 @@ def end(m: Memory, c: Changes, endings: np.ndarray) -> None:
         c.use(c.at_us // _HOUR_US, job.queue, job.owner, stop - start, held, had)
         ended = endings[part]
         if job.tags:
-            failed, cpu_ms = int((ended["state"] != _SUCCEEDED).sum()), int(ended["cpu_ms"].sum())
-            c.use_tagged(c.at_us // _DAY_US, job, stop - start, failed, cpu_ms, held, group.amounts)
+            first_us = allocated_us[part][attempts[part] == 1]
+            c.use_tagged(c.at_us // _DAY_US, job, _tagged(job, group, ended, held_us[part], first_us))
         if states[stop - 1] != _SUCCEEDED and (failed := ended["state"] == _FAILED).any():
             m.avoid(job, nodes[part][failed].tolist())
         if job.home:
@@ -168,6 +170,31 @@ def end(m: Memory, c: Changes, endings: np.ndarray) -> None:
     task_rows.write(c, rows)
     _acknowledge(m, c, nodes)
     m.placeable = True
+
+
+def _tagged(
+    job: JobEntry, group: GroupEntry, ended: np.ndarray, held_us: np.ndarray, first_us: np.ndarray
+) -> list[int]:
+    """What containers of a group that have ended add to the use of its job's tags, as ``Changes.tagged`` has it.
+
+    ended: (k,) ``ENDING``; held_us: (k,); first_us: when those of them were placed that were their tasks' first.
+    """
+    first_us = first_us if _waits_since_submit(job, group) else first_us[:0]
+    return [
+        len(ended),
+        int((ended["state"] != _SUCCEEDED).sum()),
+        int(ended["cpu_ms"].sum()),
+        len(first_us),
+        int(np.maximum(0, first_us - job.submitted_us).sum()),
+        int(np.dot(ended["memory_mib"].astype(np.float64), held_us)),  # may exceed 64 bits
+        *(amount * int(held_us.sum()) for amount in group.amounts),
+    ]
+
+
+def _waits_since_submit(job: JobEntry, group: GroupEntry) -> bool:
+    """Whether its tasks could have started at the submit: not after others, nor when somebody asked for them later."""
+    asked_later = group.asked_us or job.revision > 1 or (job.application and group.run.no != MASTER)
+    return not (group.run.after or asked_later)
 
 
 def _vacate(m: Memory, nodes: np.ndarray, owners: np.ndarray) -> None:

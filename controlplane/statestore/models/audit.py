@@ -4,6 +4,7 @@ from django.conf import settings
 from django.db import models
 
 from controlplane import clock
+from controlplane.statestore.resourcecolumns import SECONDS
 
 from .amounts import UsedFields
 
@@ -44,13 +45,16 @@ class IdempotencyKey(models.Model):
 
 
 TAGS_MAX = 50  # of an account, told apart on one day
+TAG_SUMS = ("containers", "failed", "cpu_ms", "tasks", "waited_s", "peak_memory_mib_s", *SECONDS)  # of ``UsageTag``
+TAG_COUNTS = 4  # of them, the first, that are no times seconds
 
 
 class UsageTag(UsedFields):
     """What an account used for jobs of one tag in a queue on one day (UTC); a job counts for each of its tags.
 
     Of the tags of a day the first ``TAGS_MAX`` are told apart, all others have the empty one. Counted as
-    ``UsageHour`` is. Writer: the RM.
+    ``UsageHour`` is. ``tasks``: of the containers, those that were their tasks' first and could have started when the
+    job was submitted; ``waited_s``: for how long they did not, together. Writer: the RM.
     """
 
     pk = models.CompositePrimaryKey("owner_id", "day", "tag", "queue", "sub_cluster_id")
@@ -62,6 +66,9 @@ class UsageTag(UsedFields):
     containers = models.BigIntegerField(default=0)
     failed = models.BigIntegerField(default=0)  # of them, that ended otherwise than well
     cpu_ms = models.BigIntegerField(default=0)  # they took of processors, as nodes measured it
+    tasks = models.BigIntegerField(db_default=0)
+    waited_s = models.BigIntegerField(db_default=0)
+    peak_memory_mib_s = models.BigIntegerField(db_default=0)  # the most each took, times its seconds
 
     class Meta:
         indexes = [models.Index(fields=["day"], name="usage_tag_by_day")]

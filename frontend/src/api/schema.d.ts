@@ -3114,6 +3114,8 @@ export interface components {
          * @description ``tag``: of jobs, a job counting for each that it has; "" for those past the first of a day that are told apart.
          *
          *     failed: of the containers, those that ended otherwise than well. cpu_ms: what they took of processors.
+         *     peak_memory_mib_s: the most memory that each took, times its seconds. tasks: that could have started when their job
+         *     was submitted; waited_s: for how long they did not, together.
          */
         UsedTag: {
             containers: number;
@@ -3121,9 +3123,12 @@ export interface components {
             failed: number;
             gpu_s: number;
             memory_mib_s: number;
+            peak_memory_mib_s: number;
             queue: string;
             tag: string;
+            tasks: number;
             vcores_milli_s: number;
+            waited_s: number;
         };
         UsedTags: {
             /** Format: date-time */

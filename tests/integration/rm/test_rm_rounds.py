@@ -381,3 +381,20 @@ def test_what_is_used_is_counted_by_tag_too_and_only_so_many_are_told_apart(
     again = cluster.submit(ONE_GIB, tags=["z", next(tag for tag in counted if tag)])
     cluster.play(leader, again)
     assert {tag for tag, *_ in cluster.rows(found)} == set(counted), "one that is known stays so"
+
+
+def test_tags_tell_how_long_tasks_waited_and_what_memory_they_took(cluster: Cluster) -> None:
+    leader = cluster.lead()
+    job = cluster.submit(ONE_GIB | {"count": 3}, ONE_GIB | {"name": "sum", "after": ["g0"]}, tags=["a"])
+    leader.clock.ahead_s += 100
+    cluster.play(leader, job)
+    ((tasks, waited, peak, held),) = cluster.rows(
+        "SELECT tasks, waited_s, peak_memory_mib_s, memory_mib_s FROM statestore_usagetag"
+    )
+    assert tasks == 3, "what starts after others could not have started at the submit"
+    before = "sum(extract(epoch FROM c.allocated_at - j.submitted_at)) FROM statestore_container_history c"
+    expected = cluster.one(f"SELECT {before} JOIN statestore_job j ON j.id = c.job_id WHERE c.group_no = 0")
+    assert waited >= 3 * 100 and abs(waited - float(expected)) <= 2
+    taken = "sum(peak_memory_mib * extract(epoch FROM finished_at - allocated_at)) FROM statestore_container_history"
+    assert 0 < peak < held
+    assert abs(peak - float(cluster.one(f"SELECT {taken}"))) <= 2

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from client.config import Config, Context, config_path, load, resolve, save
+from client.config import Config, Context, config_path, current, load, resolve, save
 from client.errors import HydraError
 
 STORED = Config(
@@ -44,6 +44,17 @@ def test_options_and_environment_override_the_context() -> None:
     assert resolve(STORED, None, "https://c.example", "c") == Context("https://c.example", "", "c")
     assert resolve(STORED, None, None, "other") == Context("https://a.example", "", "other")
     assert resolve(Config(), None, None, None) == Context("http://127.0.0.1:8470")
+
+
+def test_programs_use_the_login_of_hydractl_unless_the_environment_says_another(tmp_path: Path) -> None:
+    env = {"XDG_CONFIG_HOME": str(tmp_path)}
+    save(config_path(env), STORED)
+    assert current(env) == STORED.contexts["home"]
+    assert current(env | {"HYDRA_TOKEN": "t"}) == Context("https://a.example", "", "t")
+    assert current(env | {"HYDRA_URL": "https://c.example", "HYDRA_TOKEN": "t"}) == Context(
+        "https://c.example", "", "t"
+    )
+    assert current(env | {"HYDRA_URL": "https://c.example"}).token is None
 
 
 def test_a_stored_token_is_not_sent_elsewhere() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from django.db import connection
 
+from controlplane.statestore.models.audit import TAG_SUMS
 from controlplane.statestore.queries.sql import rows_as_dicts
 from controlplane.statestore.resourcecolumns import SECONDS, per_axis_second
 
@@ -36,16 +37,15 @@ SELECT u.hour, s.name, u.queue, u.containers, {per_axis_second("u.{0}")}
 """
 
 
-TAG_COLUMNS = ("containers", "failed", "cpu_ms", *SECONDS)
-TAG_HEAD = ("day", "sub_cluster", "queue", "tag", *TAG_COLUMNS)
+TAG_HEAD = ("day", "sub_cluster", "queue", "tag", *TAG_SUMS)
 _TAG_SUMS = f"""
-SELECT u.tag, u.queue, {", ".join(f"sum(u.{column})::bigint AS {column}" for column in TAG_COLUMNS)}
+SELECT u.tag, u.queue, {", ".join(f"sum(u.{column})::bigint AS {column}" for column in TAG_SUMS)}
   FROM statestore_usagetag u
  WHERE u.owner_id = %(owner)s AND u.day >= %(begin)s AND u.day <= %(end)s AND (%(queue)s = '' OR u.queue = %(queue)s)
  GROUP BY 1, 2 ORDER BY vcores_milli_s DESC, 1, 2 LIMIT %(most)s
 """
 _TAG_ROWS = f"""
-SELECT u.day, s.name, u.queue, u.tag, {", ".join(f"u.{column}" for column in TAG_COLUMNS)}
+SELECT u.day, s.name, u.queue, u.tag, {", ".join(f"u.{column}" for column in TAG_SUMS)}
   FROM statestore_usagetag u LEFT JOIN statestore_subcluster s ON s.id = u.sub_cluster_id
  WHERE u.owner_id = %(owner)s AND u.day >= %(begin)s AND u.day <= %(end)s AND (%(queue)s = '' OR u.queue = %(queue)s)
  ORDER BY u.owner_id, u.day, u.tag, u.queue, u.sub_cluster_id LIMIT %(most)s

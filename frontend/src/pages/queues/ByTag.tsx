@@ -2,7 +2,7 @@
 import { Button } from "@mantine/core";
 import { API } from "../../api/client";
 import { hydractl } from "../../format/shell";
-import { count, short } from "../../format/units";
+import { count, duration, short } from "../../format/units";
 import { useRead } from "../../live/hooks";
 import { Download } from "../../ui/icons";
 import { Card, Command, Empty, Failed, Loading, Notice } from "../../ui/parts";
@@ -19,6 +19,8 @@ export function ByTag({ span, days }: { span: string; days: number }) {
   );
 }
 
+const percent = (part: number | null): string => (part === null ? "unknown" : `${Math.round(100 * part)} %`);
+
 function Tagged({ found }: { found: UsedTags }) {
   const rows = byTag(found);
   if (rows.length === 0) return <Empty title="No job with a tag used anything in this time">Tag jobs by project or purpose, and see here what each took.</Empty>;
@@ -27,13 +29,14 @@ function Tagged({ found }: { found: UsedTags }) {
       {!found.complete && <Notice kind="warn">There is more than fits here. The CSV file has all of it.</Notice>}
       <div className="table-wrap">
         <table className="grid stacked labelled">
-          <thead><tr><th>Tag</th><th className="num">Containers</th><th className="num" title="Ended otherwise than well">Failed</th><th className="num">GiB hours</th><th className="num">Core hours</th><th className="num">Of them used</th><th className="num">GPU hours</th></tr></thead>
+          <thead><tr><th>Tag</th><th className="num">Containers</th><th className="num" title="Ended otherwise than well">Failed</th><th className="num">GiB hours</th><th className="num" title="Of the memory that was asked for, at each container's peak">Of them used</th><th className="num">Core hours</th><th className="num">Of them used</th><th className="num">GPU hours</th><th className="num" title="Of a task from its submit to its start, on average">Waited</th></tr></thead>
           <tbody>{rows.map((r) => (
             <tr key={r.tag}>
               <td className="clip">{r.tag ? <span className="tag">{r.tag}</span> : <span className="muted" title="Of each day the first 50 tags are told apart">others</span>}</td>
               <td className="num" data-label="Containers">{count(r.containers)}</td><td className="num" data-label="Failed">{count(r.failed)}</td>
-              <td className="num" data-label="GiB hours">{short(r.memory)}</td><td className="num" data-label="Core hours">{short(r.cores)}</td>
-              <td className="num" data-label="Of them used">{r.used === null ? "unknown" : `${Math.round(100 * r.used)} %`}</td><td className="num" data-label="GPU hours">{short(r.gpus)}</td>
+              <td className="num" data-label="GiB hours">{short(r.memory)}</td><td className="num" data-label="Memory used">{percent(r.taken)}</td>
+              <td className="num" data-label="Core hours">{short(r.cores)}</td><td className="num" data-label="Cores used">{percent(r.used)}</td>
+              <td className="num" data-label="GPU hours">{short(r.gpus)}</td><td className="num" data-label="Waited">{r.wait === null ? "unknown" : duration(r.wait)}</td>
             </tr>
           ))}</tbody>
         </table>

@@ -47,22 +47,29 @@ export function sums(found: UsedHours): { queue: string; containers: number; mem
   return [...by.values()].sort((a, b) => b.memory - a.memory || (a.queue < b.queue ? -1 : 1));
 }
 
-export interface TagUse { tag: string; containers: number; failed: number; memory: number; cores: number; gpus: number; used: number | null }
+export interface TagUse { tag: string; containers: number; failed: number; memory: number; cores: number; gpus: number; used: number | null; taken: number | null; wait: number | null }
 
-/** Per tag over all queues, what held most cores first. used: what processors really did of the core hours, from 0 on. */
+/**
+ * Per tag over all queues, what held most cores first. used: what processors really did of the core hours, from 0 on;
+ * taken: what the containers took of the memory at their peaks, likewise. wait: of a task, ms on average.
+ */
 export function byTag(found: UsedTags): TagUse[] {
-  const by = new Map<string, TagUse & { cpu: number }>();
+  const by = new Map<string, TagUse & { cpu: number; peak: number; tasks: number; waited: number }>();
   for (const row of found.results) {
-    const sum = by.get(row.tag) ?? { tag: row.tag, containers: 0, failed: 0, memory: 0, cores: 0, gpus: 0, used: null, cpu: 0 };
+    const sum = by.get(row.tag) ?? { tag: row.tag, containers: 0, failed: 0, memory: 0, cores: 0, gpus: 0, used: null, taken: null, wait: null, cpu: 0, peak: 0, tasks: 0, waited: 0 };
     sum.containers += row.containers;
     sum.failed += row.failed;
     sum.memory += MEASURES[0].of(row);
     sum.cores += MEASURES[1].of(row);
     sum.gpus += MEASURES[2].of(row);
     sum.cpu += row.cpu_ms / 3_600_000;
+    sum.peak += row.peak_memory_mib_s / 1024 / 3600;
+    sum.tasks += row.tasks;
+    sum.waited += row.waited_s * 1000;
     by.set(row.tag, sum);
   }
-  return [...by.values()].map(({ cpu, ...sum }) => ({ ...sum, used: sum.cores > 0 ? cpu / sum.cores : null }))
+  const part = (of: number, all: number) => (all > 0 ? of / all : null);
+  return [...by.values()].map(({ cpu, peak, tasks, waited, ...sum }) => ({ ...sum, used: part(cpu, sum.cores), taken: part(peak, sum.memory), wait: part(waited, tasks) }))
     .sort((a, b) => Number(a.tag === "") - Number(b.tag === "") || b.cores - a.cores || (a.tag < b.tag ? -1 : 1));
 }
 
