@@ -17,12 +17,10 @@ from controlplane.hosts import Ip
 
 REMEDY = "give a public address, or ask an operator to allow the host (HYDRA_WEBHOOK_HOSTS)"
 _PORTS = {"http": 80, "https": 443}
-_GIVEN_OUT = ipaddress.ip_network(
-    "2000::/3"
-)  # of IPv6 nothing else is; what lies elsewhere stands for others, or is old
-_OF_CLOUDS = {
-    ipaddress.ip_address("168.63.129.16")
-}  # looks public, and is a cloud's own service to each of its machines
+# Of IPv6 nothing else is given out; what lies elsewhere stands for others, or is old.
+_GIVEN_OUT = ipaddress.ip_network("2000::/3")
+# Looks public, and is a cloud's own service to each of its machines.
+_OF_CLOUDS = {ipaddress.ip_address("168.63.129.16")}
 
 
 class Inside(Exception):

@@ -4,7 +4,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("statestore", "0046_stamps_by_the_database")]
+    dependencies = [("statestore", "0047_execs_that_end")]
 
     operations = [
         migrations.AddField(model_name="usagetag", name=name, field=models.BigIntegerField(db_default=0))
