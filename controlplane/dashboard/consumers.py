@@ -38,7 +38,8 @@ TOO_MANY = 4429  # the account has as many sockets open as it may
 TOPICS_MAX = 32  # per socket
 MESSAGE_MAX = 16_384  # characters from a browser
 HELD_S = 10.0  # the longest that wishes wait for their account's share of the process; a browser gives up after 12
-MESSAGE_S, NAME_S, CHARACTER_S = 1e-4, 3e-5, 3e-9  # of the processor: a message, a topic wanted, what is sent
+MESSAGE_S, NAME_S, CHARACTER_S = 1e-4, 3e-5, 3e-9  # of the processor: a message told, a topic wanted, what is sent
+SAID_S = 2e-4  # the same: a browser's message, with its answer
 IDLE_MOST, IDLE_EACH_S = 20, 2.0  # messages of a socket that want nothing, at once and in each second, wait for nobody
 
 reader = Reader()
@@ -86,7 +87,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         if not self.tasks:
             return
-        turns.spent(self.user_id, MESSAGE_S + len(text_data or bytes_data or "") * CHARACTER_S)
+        turns.spent(self.user_id, SAID_S + len(text_data or bytes_data or "") * CHARACTER_S)
         message = self._message(text_data)
         said = message or {}
         wanted = _names(said.get("subscribe")) + _names(said.get("resync"))

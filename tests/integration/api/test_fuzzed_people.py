@@ -3,16 +3,23 @@
 ``test_schema`` asks every route with what its schema allows, and around it; here what is sent was sound before.
 """
 
+import asyncio
 from random import Random
 from typing import Any
 
 import pytest
+from django.conf import settings
+from django.core.cache import caches
 from django.test import Client
 
+from controlplane.router.execs.app import REFUSED, Execs
 from controlplane.statestore.models import Exec, Job, Notification
+from tests import mutations
 from tests.integration.api import rows
 from tests.integration.api.test_fuzzed import Request, changed, send
 from tests.integration.api.world import World, job
+from wire import nodeapi
+from wire.execs import SOCKET
 from wire.ids import format_container
 from wire.states import JobState
 
@@ -112,3 +119,47 @@ def test_what_is_asked_of_ones_own_things_is_answered_in_words(
         Request("GET", "usage/hours", query=(*WHEN, ("step", "day"))),
     ]  # fmt: skip
     assert not unhelpful(world, sound, rng, times)
+
+
+def test_whatever_a_handshake_of_a_command_says_it_is_refused(
+    world: World, service: Job, rng: Random, times: int
+) -> None:
+    live = format_container(rows.container(service, world.nodes[0].session.node_id).pk)
+    number = world["tenant"].post(f"containers/{live}/exec", COMMAND).json()["id"]
+    session = world.nodes[0].session
+    sound = {
+        "authorization": f"Token {world['other'].token}", "cookie": f"{settings.SESSION_COOKIE_NAME}=abc; x=y",
+        "host": "localhost", "origin": "http://localhost",
+    }  # fmt: skip
+    ours = sound | {"authorization": f"Node {session.node_id}:{session.credential}"}
+
+    def scope(path: str, said: dict[str, str]) -> dict[str, Any]:
+        head = {n: mutations.text(rng, v) if rng.random() < 0.4 else v for n, v in said.items() if rng.random() < 0.8}
+        encoded = [(name.encode(), value.encode("latin1", "replace")) for name, value in head.items()]
+        path = mutations.text(rng, path) if rng.random() < 0.3 else path
+        return {"type": "websocket", "path": path, "headers": encoded, "client": ("192.0.2.1", 1), "scheme": "ws"}
+
+    async def play() -> None:
+        passed = list[str]()
+
+        async def other(scope: Any, *_: Any) -> None:
+            passed.append(scope["path"])
+
+        async def receive() -> Any:
+            return {"type": "websocket.connect"}
+
+        application = Execs(other)
+        for _ in range(2 * times):
+            for path, said in ((f"{SOCKET}/{number}", sound), (f"{nodeapi.PREFIX}/execs/{number}", ours)):
+                told = list[Any]()
+
+                async def send(message: Any, told: list[Any] = told) -> None:
+                    told.append(message)
+
+                caches["throttles"].clear()
+                before = len(passed)
+                await application(scope(path, said), receive, send)
+                refused = [{"type": "websocket.close", "code": REFUSED, "reason": ""}]
+                assert told == refused or (not told and len(passed) == before + 1)
+
+    asyncio.run(play())
