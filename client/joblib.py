@@ -46,7 +46,8 @@ class HydraBackend(AutoBatchingMixin, ParallelBackendBase):  # type: ignore[misc
     """hydra: a client; by default the login that ``hydractl`` uses. Amounts are of each task. python: the interpreter
     in the containers. retries: of a batch whose task is lost or killed. group: what else a job file's group may say.
 
-    What a call raises is raised here. An interrupt, or the first error, ends what has not ended.
+    What a call raises is raised here, as is why the containers' Python cannot call. An interrupt, or the first error,
+    ends what has not ended.
     """
 
     supports_retrieve_callback = True
@@ -161,7 +162,7 @@ class HydraBackend(AutoBatchingMixin, ParallelBackendBase):  # type: ignore[misc
     def _packed(self, folder: Path, func: Callable[[], Any]) -> dict[str, Any]:
         folder.mkdir()
         calls = folder / batch.CALLS
-        calls.write_bytes(cloudpickle.dumps(func))
+        calls.write_bytes(pickle.dumps(batch.VERSION) + cloudpickle.dumps(func))
         files = [{"path": "batch.py", "source": str(batch.__file__)}, {"path": batch.CALLS, "source": str(calls)}]
         files.extend(self._group.get("files", []))
         return self._job | {"groups": [self._group | {"files": files}]}

@@ -6,6 +6,10 @@ HELD = ", ".join((*DIVISIBLE, "gpus"))  # of containers, in the order in which r
 # Of ``statestore_usagehour``: amounts times the seconds they were held.
 SECONDS = tuple("gpu_s" if axis == "gpus" else f"{axis}_s" for axis in AXES)
 
+# Of ``statestore_usagetag``: counts, and from ``TAG_COUNTS`` on what is seconds, or amounts times them.
+TAG_SUMS = ("containers", "failed", "cpu_ms", "tasks", "waited_s", "peak_memory_mib_s", *SECONDS)
+TAG_COUNTS = 4
+
 
 def per_axis(template: str) -> str:
     """``{0}`` is the resource's column: ``per_axis("g.{0}")`` is ``g.memory_mib, g.vcores_milli, g.gpus``."""

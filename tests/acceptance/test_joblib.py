@@ -41,6 +41,11 @@ def test_calls_return_and_raise_and_are_tried_again(cluster: Cluster) -> None:
     with pytest.raises(ZeroDivisionError):
         parallel(cluster, 2)(joblib.delayed(divide)(i) for i in (1, 0))
 
+    python, _ = interpreter(cluster, "joblib", "cloudpickle")
+    bare = HydraBackend(cluster.tenant, group={"command": [python, "-S", "batch.py"]}, memory_mib=128, vcores_milli=200)
+    with pytest.raises(ImportError, match=r"No module named 'cloudpickle' \(by .*\); name another Python"):
+        joblib.Parallel(n_jobs=2, backend=bare, batch_size=1)(joblib.delayed(divide)(i) for i in (1, 2))
+
     def dies_once() -> str:
         if os.environ["HYDRA_ATTEMPT"] == "1":
             os.kill(os.getpid(), signal.SIGKILL)

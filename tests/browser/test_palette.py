@@ -77,12 +77,17 @@ def test_it_offers_what_can_be_done_on_the_page_one_is_at(page: Page, site: Stac
     sign_in(page, "operator", site.home.secrets()["operator_password"])
     page.goto(f"/jobs/{job}")
     page.get_by_role("button", name="Kill", exact=True).wait_for()
+    page.get_by_role("link", name="Open a terminal").wait_for()  # it runs
     for typed, title in (("priority", f"Priority of job {job}"), ("move job", f"Move job {job}")):
         find(page, typed)
         asked = page.get_by_role("dialog", name=title)
         expect(asked).to_be_visible()
         page.keyboard.press("Escape")
         expect(asked).to_have_count(0)
+    find(page, "terminal")
+    expect(page.get_by_role("heading", name="Terminal in g/0")).to_be_visible()
+    expect(page.get_by_role("button", name="Open", exact=True)).to_be_enabled()
+    page.go_back()
     find(page, "kill")
     page.get_by_role("dialog", name=f"Kill job {job}?").get_by_role("button", name="Kill the job").click()
     expect(page.locator("h1 + [data-state]")).to_have_attribute("data-state", "KILLED")

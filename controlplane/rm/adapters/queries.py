@@ -1,7 +1,13 @@
 """The RM's SQL, named."""
 
-from controlplane.statestore.models.audit import TAG_SUMS
-from controlplane.statestore.resourcecolumns import HELD, SECONDS, per_axis, per_axis_held, per_axis_second
+from controlplane.statestore.resourcecolumns import (
+    HELD,
+    SECONDS,
+    TAG_SUMS,
+    per_axis,
+    per_axis_held,
+    per_axis_second,
+)
 from wire.resources import AXES
 from wire.states import LIVE_NODE_MAX, TERMINAL, ContainerState, JobState, NodeState, TaskState
 

@@ -40,7 +40,8 @@ from controlplane.rm.rows import (
 )
 from controlplane.statestore import acknowledgements, loads, shares
 from controlplane.statestore.membership import FENCED, Leadership
-from controlplane.statestore.models.audit import TAG_COUNTS, TAGS_MAX
+from controlplane.statestore.models.audit import TAGS_MAX
+from controlplane.statestore.resourcecolumns import TAG_COUNTS
 from scheduler.lifecycle.group import BACKOFF_MAX_S
 from scheduler.lifecycle.guest import UNLOWERED, GuestRun, pack
 from wire.resources import AXES, Amounts, amounts

@@ -4,7 +4,6 @@ from django.conf import settings
 from django.db import models
 
 from controlplane import clock
-from controlplane.statestore.resourcecolumns import SECONDS
 
 from .amounts import UsedFields
 
@@ -45,8 +44,6 @@ class IdempotencyKey(models.Model):
 
 
 TAGS_MAX = 50  # of an account, told apart on one day
-TAG_SUMS = ("containers", "failed", "cpu_ms", "tasks", "waited_s", "peak_memory_mib_s", *SECONDS)  # of ``UsageTag``
-TAG_COUNTS = 4  # of them, the first, that are no times seconds
 
 
 class UsageTag(UsedFields):

@@ -9,9 +9,8 @@ from typing import Any
 
 from django.db import connection
 
-from controlplane.statestore.models.audit import TAG_SUMS
 from controlplane.statestore.queries.sql import rows_as_dicts
-from controlplane.statestore.resourcecolumns import SECONDS, per_axis_second
+from controlplane.statestore.resourcecolumns import SECONDS, TAG_SUMS, per_axis_second
 
 Json = dict[str, Any]
 DAYS_MAX = 400

@@ -6,7 +6,7 @@ import { post, put, remove, type ApiError } from "../../api/client";
 import type { Notification, Page, Receiver, ReceiverKept } from "../../api/types";
 import { hydractl } from "../../format/shell";
 import { ago, moment } from "../../format/units";
-import { useRead } from "../../live/hooks";
+import { useFollowed } from "../../live/hooks";
 import { Choices } from "../../ui/choices";
 import { Card, Command, Confirm, Empty, Failed, Loading, Notice, useNow } from "../../ui/parts";
 import { ShownOnce } from "../admin/ShownOnce";
@@ -18,7 +18,7 @@ export function Receivers({ editable, email }: { editable: boolean; email: strin
   const [putting, setPutting] = useState<Receiver | "new" | null>(null);
   const [deleting, setDeleting] = useState<Receiver | null>(null);
   const [shown, setShown] = useState<string | null>(null);
-  const view = useRead<Page<Receiver>>("/me/receivers");
+  const view = useFollowed<Page<Receiver>>("/me/receivers");
   const receivers = view.data?.results;
   return (
     <Card title="Hear of your jobs" flush aside={<><Command text="hydractl receiver list" />{editable && <Button onClick={() => setPutting("new")}>New receiver…</Button>}</>}>
@@ -78,7 +78,7 @@ function Try({ name }: { name: string }) {
 /** The newest of what a receiver was told and is to be told. */
 function Told({ name }: { name: string }) {
   const now = useNow(10_000);
-  const view = useRead<Page<Notification>>(`${at(name)}/notifications?page_size=20`);
+  const view = useFollowed<Page<Notification>>(`${at(name)}/notifications?page_size=20`);
   const told = view.data?.results;
   if (!told) return view.error ? <div className="body"><Failed error={view.error} retry={() => void view.refetch()} /></div> : <Loading label="Loading notifications" />;
   if (told.length === 0) return <Empty title={`${name} was told nothing lately`}>Try it with a test.</Empty>;

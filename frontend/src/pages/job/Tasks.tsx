@@ -2,10 +2,11 @@
 import { Button, NativeSelect, SegmentedControl } from "@mantine/core";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useRef, useState } from "react";
-import { Link } from "wouter";
+import { Link, useLocation } from "wouter";
 import type { Container, Job, JobSnapshot, Page, Task } from "../../api/types";
 import { count, duration, moment } from "../../format/units";
 import { TASK_STATES, tone, word } from "../../format/states";
+import { usePaletteCommands } from "../../app/palette/commands";
 import { useRead } from "../../live/hooks";
 import { usePages } from "../../live/pages";
 import { ToneIcon } from "../../ui/icons";
@@ -170,9 +171,12 @@ function TaskDetail({ jobId, task, enter, values }: { jobId: number; task: Chose
   const shown = list.find((c) => c.id === get("attempt")) ?? list.find((c) => c.id === task.container) ?? list.at(-1);
   const container = shown?.id ?? task.container;
   const stream = STREAMS.find((s) => s === get("stream")) ?? BOTH;
+  const [, go] = useLocation();
+  const terminal = enter && shown?.state === "RUNNING" ? terminalAddress(jobId, key(task)) : null;
+  usePaletteCommands(terminal === null ? [] : [{ name: `Open a terminal in ${key(task)}`, words: "shell exec container", run: () => go(terminal) }]);
   return (
     <Card label={`Task ${key(task)}`} flush title={<span className="row">{task.group} <span className="muted">{task.index}</span> {values && <span className="muted small wrap-any">{values}</span>} {task.state && <State state={task.state} />}</span>}
-      aside={<>{enter && shown?.state === "RUNNING" && <Button variant="default" renderRoot={(props) => <Link href={terminalAddress(jobId, key(task))} {...props} />}>Open a terminal</Button>}<Command text={hydractl("logs", "-f", `${jobId}/${key(task)}`)} />{list.length > 1 && <NativeSelect aria-label="Attempt" value={container ?? ""} onChange={(e) => set({ task: key(task), attempt: e.currentTarget.value })} data={list.map((c) => ({ value: c.id, label: `Attempt ${c.attempt}: ${word(c.state).toLowerCase()}` }))} />}</>}>
+      aside={<>{terminal !== null && <Button variant="default" renderRoot={(props) => <Link href={terminal} {...props} />}>Open a terminal</Button>}<Command text={hydractl("logs", "-f", `${jobId}/${key(task)}`)} />{list.length > 1 && <NativeSelect aria-label="Attempt" value={container ?? ""} onChange={(e) => set({ task: key(task), attempt: e.currentTarget.value })} data={list.map((c) => ({ value: c.id, label: `Attempt ${c.attempt}: ${word(c.state).toLowerCase()}` }))} />}</>}>
       {shown && <AttemptFacts c={shown} />}
       {container ? <Logs key={container} container={container} name={`${jobId}-${task.group}-${task.index}`} stream={stream} choose={(s) => set({ stream: s })} address={logAddress(jobId, key(task), container, stream)} />
         : attempts.isPending ? <Loading label="Loading the task" />
