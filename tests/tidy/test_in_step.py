@@ -7,8 +7,11 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from django.urls import resolve
+
 from contract import base, jobspec
 from contract.policy import limits
+from controlplane.dashboard import urls, views
 from controlplane.rm.rows import CapacityRow, NodeRow, PlaceRow
 from controlplane.statestore.models import Container
 from controlplane.statestore.models.amounts import AmountFields, UsedFields
@@ -31,6 +34,16 @@ def files() -> Iterator[Path]:
         for path in (ROOT / folder).rglob("*"):
             if path.suffix in {".py", ".ts", ".tsx"} and path.parent.name != "migrations":
                 yield path
+
+
+def test_addresses_of_pages() -> None:
+    """Each of the front end's pages answers 200 by itself, and nothing else does."""
+    text = (ROOT / "frontend/src/app/pages.tsx").read_text()
+    known = set(re.findall(r'to: "/(\w*)"', text))
+    assert known == {"", *urls.PAGES}
+    served = [*(f"/{name}" for name in known), "/login", "/jobs/1/terminal", "/admin/joining"]
+    assert {resolve(address).func for address in served} == {views.page}
+    assert {resolve(address).func for address in ("/job", "/jobsx", "/wp-admin/jobs")} == {views.unknown}
 
 
 def test_lists_of_resources() -> None:
