@@ -13,7 +13,7 @@ from controlplane.router import cluster
 from controlplane.statestore import loads
 from controlplane.statestore.actions.audit import SYSTEM
 from controlplane.statestore.loads import Load, PartitionLoad
-from controlplane.statestore.models import AuditEntry, Intent, Job, MaintenanceWindow, Node, SubCluster
+from controlplane.statestore.models import AuditEntry, Intent, Job, MaintenanceWindow, Node, SubCluster, TaskGroup
 from controlplane.statestore.queries.queues import standing
 from tests.integration.api import rows
 from tests.integration.api.world import POLICY, World, job
@@ -111,6 +111,9 @@ def test_the_preview_of_a_drain(world: World, here: int) -> None:
     (web,) = preview["services"]
     assert (web["tasks"], web["count"], web["at_once"], web["fit"]) == ([0, 2, 3], 4, 2, 2)
     assert not preview["services_fit"]
+    TaskGroup.objects.filter(job_id=web["job"], name="web").update(count=7)  # it was scaled
+    (web,) = world["operator"].get(f"nodes/{here}/drain").json()["services"]
+    assert (web["tasks"], web["count"], web["at_once"]) == ([0, 2, 3], 7, 3)
     assert {b["group"]: b["outcome"] for b in preview["batch"]} == {
         "short": "ends", "long": "stopped", "unknown": "unknown"
     }  # fmt: skip

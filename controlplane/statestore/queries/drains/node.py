@@ -9,6 +9,7 @@ from contract.stored import StoredGroup
 from controlplane import clock
 from controlplane.statestore.models import Container, Job, Node, SubCluster
 from controlplane.statestore.queries.jobs.masters import container_spec
+from controlplane.statestore.queries.jobs.services import counts
 from controlplane.statestore.queries.nodes.maintenance import windows
 from controlplane.statestore.queries.queues.tree import asked_partitions
 from scheduler.lifecycle.draining import max_unavailable
@@ -24,10 +25,11 @@ Json = dict[str, Any]
 
 
 class Service(NamedTuple):
-    """A group of a service with tasks on the node that leaves."""
+    """A group of a service with tasks on the node that leaves. count: how many it has in all."""
 
     job: Job
     group: StoredGroup
+    count: int
     tasks: list[Container]
 
     @property
@@ -54,7 +56,8 @@ def preview(node: Node, deadline_s: int | None, reach: Reach) -> Json:
         elif c.job_id in jobs:
             batch.append(_batch(c, jobs[c.job_id], now, deadline))
     specs = {job: stored.job(jobs[job].spec) for job, _ in services}
-    leaving = [Service(jobs[job], specs[job].groups[no], tasks) for (job, no), tasks in services.items()]
+    count = counts(jobs[job] for job in specs)
+    leaving = [Service(jobs[job], specs[job].groups[no], count[job, no], its) for (job, no), its in services.items()]
     found = _moves(node, leaving, reach)
     return {
         "node": node.pk,
@@ -141,8 +144,8 @@ def _service(s: Service, fit: int) -> Json:
         "owner": s.job.owner.username,
         "group": s.group.name,
         "tasks": [c.task_index for c in s.tasks],
-        "count": s.group.count,
-        "at_once": max_unavailable(s.group.count),
+        "count": s.count,
+        "at_once": max_unavailable(s.count),
         "resources": dict(zip(AXES, s.shape, strict=True)),
         "fit": fit,
     }

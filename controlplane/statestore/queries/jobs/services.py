@@ -2,7 +2,7 @@
 
 import datetime as dt
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from django.db import connection
@@ -27,6 +27,13 @@ def groups(job: Job) -> dict[str, tuple[int, int]]:
     """Its groups' numbers, and how many tasks each has of its own, by name. One query."""
     found = TaskGroup.objects.filter(job_id=job.pk).order_by("no").values_list("name", "no", "count")
     return {name: (no, count - _standing_in(job.services, no)) for name, no, count in found}
+
+
+def counts(jobs: Iterable[Job]) -> dict[tuple[int, int], int]:
+    """How many tasks each group of these has of its own, as it was scaled, by job and number. One query."""
+    said = {job.pk: job.services for job in jobs}
+    found = TaskGroup.objects.filter(job_id__in=said).values_list("job_id", "no", "count")
+    return {(job, no): count - _standing_in(said[job], no) for job, no, count in found}
 
 
 def _standing_in(services: Json | None, group_no: int) -> int:
