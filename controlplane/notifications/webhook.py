@@ -44,7 +44,10 @@ class _Transport(httpx.AsyncHTTPTransport):
         )
 
 
-class _Network(httpcore.AnyIOBackend):
+class _Network(httpcore.AsyncNetworkBackend):
+    def __init__(self) -> None:
+        self._inner: httpcore.AsyncNetworkBackend = httpcore.AnyIOBackend()
+
     async def connect_tcp(
         self,
         host: str,
@@ -53,7 +56,7 @@ class _Network(httpcore.AnyIOBackend):
         local_address: str | None = None,
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore.AsyncNetworkStream:
-        return _Stream(await super().connect_tcp(host, port, timeout, local_address, socket_options))
+        return _Stream(await self._inner.connect_tcp(host, port, timeout, local_address, socket_options))
 
 
 class _Stream(httpcore.AsyncNetworkStream):
