@@ -5,8 +5,12 @@ import base64
 import datetime as dt
 import hashlib
 import hmac
+import ssl
+from collections.abc import Iterable
+from typing import Any
 from urllib.parse import urlsplit
 
+import httpcore
 import httpx
 
 from controlplane import outside
@@ -14,6 +18,8 @@ from controlplane.outside import Place
 from controlplane.statestore.actions.receivers import Webhook
 
 TRY_S = 10.0  # for all of it, however the receiver deals its answer out
+HEAD_MAX, PIECE = 64 << 10, 16 << 10  # bytes of an answer until its status is known; that are read at once
+LONG = "it says more before its status than is read"
 _PREFIX = "whsec_"
 
 
@@ -23,10 +29,63 @@ class Untold(Exception):
 
 def client() -> httpx.AsyncClient:
     """For many of them. No redirects, no proxies of the environment, and no connection for more than one."""
-    limits = httpx.Limits(max_connections=None, max_keepalive_connections=0)
-    return httpx.AsyncClient(
-        follow_redirects=False, trust_env=False, timeout=TRY_S, limits=limits, verify=httpx.create_ssl_context()
-    )
+    return httpx.AsyncClient(follow_redirects=False, trust_env=False, timeout=TRY_S, transport=_Transport())
+
+
+class _Transport(httpx.AsyncHTTPTransport):
+    """httpx' own, over connections of which little is read: heads and hints (1xx) may come for ever."""
+
+    def __init__(self) -> None:
+        self._pool = httpcore.AsyncConnectionPool(
+            ssl_context=httpx.create_ssl_context(),
+            max_connections=None,
+            max_keepalive_connections=0,
+            network_backend=_Network(),
+        )
+
+
+class _Network(httpcore.AsyncNetworkBackend):
+    def __init__(self) -> None:
+        self._inner: httpcore.AsyncNetworkBackend = httpcore.AnyIOBackend()
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,  # noqa: ASYNC109 - its name is given
+        local_address: str | None = None,
+        socket_options: Iterable[Any] | None = None,
+    ) -> httpcore.AsyncNetworkStream:
+        return _Stream(await self._inner.connect_tcp(host, port, timeout, local_address, socket_options))
+
+
+class _Stream(httpcore.AsyncNetworkStream):
+    def __init__(self, inner: httpcore.AsyncNetworkStream) -> None:
+        self._inner, self._left = inner, HEAD_MAX
+
+    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ASYNC109 - its name is given
+        if not self._left:
+            raise httpcore.ReadError(LONG)
+        found = await self._inner.read(min(max_bytes, PIECE, self._left), timeout)
+        self._left -= len(found)
+        return found
+
+    async def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ASYNC109 - its name is given
+        await self._inner.write(buffer, timeout)
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+    async def start_tls(
+        self,
+        ssl_context: ssl.SSLContext,
+        server_hostname: str | None = None,
+        timeout: float | None = None,  # noqa: ASYNC109 - its name is given
+    ) -> httpcore.AsyncNetworkStream:
+        return _Stream(await self._inner.start_tls(ssl_context, server_hostname, timeout))
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._inner.get_extra_info(info)
 
 
 def signature(key: str, number: str, at: int, body: bytes) -> str:
@@ -80,6 +139,8 @@ async def _post(http: httpx.AsyncClient, webhook: Webhook, place: Place, number:
 
 
 def _words(error: Exception) -> str:
+    if LONG in str(error):
+        return LONG
     if isinstance(error, httpx.ConnectError) and "CERTIFICATE_VERIFY_FAILED" in str(error):
         return "its certificate is not valid"
     if isinstance(error, httpx.ConnectError):
