@@ -12,13 +12,13 @@ from itertools import islice
 
 from client.api import Client
 from client.errors import HydraError, client_error
-from contract.jobs import Container, LogPart, LogPiece, Task
+from contract.jobs import Container, Job, LogPart, LogPiece, Task
 from wire.ids import parse_container
 from wire.states import TaskState, terminal
 
 MAX_FOLLOWED = 32  # tasks whose output is followed at the same time; each holds a connection
 LOG_BYTES_MIN = 4  # the least that the server is asked for: a character may have so many
-_POLL_S = 0.3
+_POLL_MIN_S, _POLL_MAX_S = 0.3, 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +107,7 @@ def follow_task(
     name = f"{task.group}/{task.index}"
     seen: set[str] = set()
     again = False
+    pause_s = _POLL_MIN_S
     while True:
         fresh = [c for c in client.containers(job_id, task=name) if c.id not in seen]
         fresh.sort(key=lambda c: (c.attempt, c.id))
@@ -120,10 +121,13 @@ def follow_task(
             seen.add(container.id)
             yield from reading.of(client, container.id, follow=True)
             reading = replace(reading, tail=None)
-        if not fresh:
-            if _over(client, job_id, task, seen):
-                return
-            time.sleep(_POLL_S)
+        if fresh:
+            pause_s = _POLL_MIN_S
+            continue
+        if _over(client, job_id, task, seen):
+            return
+        time.sleep(pause_s)
+        pause_s = min(pause_s * 1.5, _POLL_MAX_S)  # it may wait for hours
 
 
 def _over(client: Client, job_id: int, task: Task, seen: set[str]) -> bool:
@@ -228,6 +232,27 @@ def follow_tasks(
     for thread in threads:
         thread.start()
     return threads
+
+
+def follow_job(client: Client, job_id: int, *, printer: Printer, note: Callable[[str], None]) -> list[threading.Thread]:
+    """Follow all tasks of a job, where there are not too many of them; returns the started threads."""
+    if sum(group.count for group in client.job(job_id).groups) > MAX_FOLLOWED:
+        note(f"job {job_id} has more than {MAX_FOLLOWED} tasks: watch one with hydractl logs -f {job_id}/GROUP/INDEX")
+        return []
+    tasks = tasks_of(client, LogTarget(job_id))
+    return follow_tasks(client, job_id, tasks, reading=Reading(), printer=printer, note=note)
+
+
+def where_it_says(client: Client, job: Job) -> str:
+    """The commands that tell most about a job that did not succeed."""
+    try:
+        found = telling(client, job.id)
+    except HydraError:  # this is only advice
+        found = None
+    if found is None:
+        return f"hydractl tasks {job.id}    hydractl events {job.id}"
+    task, stream = found
+    return f"hydractl logs {job.id}/{task.group}/{task.index}{' --stderr' if stream == 'stderr' else ''}"
 
 
 def telling(client: Client, job_id: int) -> tuple[Task, str] | None:

@@ -71,12 +71,12 @@ class HydraBackend(AutoBatchingMixin, ParallelBackendBase):  # type: ignore[misc
     ) -> None:
         super().__init__(**more)
         self._hydra, self._own = hydra, hydra is None
-        self._tag = f"joblib-{uuid.uuid4().hex}"
+        self._name = f"{name}-{uuid.uuid4().hex[:12]}"  # by which its jobs are found; use is told by tag, so no tag
         resources = {"memory_mib": memory_mib, "vcores_milli": vcores_milli, "gpus": gpus}
         said: dict[str, Any] = {"name": "calls", "command": [python, "batch.py"], "env": dict(env or {})}
         said |= {"retries": retries, "resources": resources, "outputs": [{"name": "result", "path": batch.RESULT}]}
         self._group: dict[str, Any] = said | dict(group or {})
-        self._job = {"name": name, "tags": ["joblib", self._tag]} | ({"queue": queue} if queue else {})
+        self._job = {"name": self._name, "tags": ["joblib"]} | ({"queue": queue} if queue else {})
         self._new: deque[tuple[Future[Any], Callable[[], Any]]] = deque()
         self._live: dict[int, Future[Any]] = {}
         self._ends = threading.Event()
@@ -171,7 +171,7 @@ class HydraBackend(AutoBatchingMixin, ParallelBackendBase):  # type: ignore[misc
         """Take in what has ended. One request while nothing has."""
         if not self._live:
             return
-        running = {job.id for job in hydra.jobs(tag=self._tag, state="live", page_size=500)}
+        running = {job.id for job in hydra.jobs(name=self._name, state="live", page_size=500)}
         for job_id in self._live.keys() - running:
             returned, what = self._result(hydra, job_id)
             future = self._live.pop(job_id)

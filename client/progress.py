@@ -62,16 +62,16 @@ def watching(*, live: bool = True) -> Iterator[Callable[[Job], None]]:
 
 
 class Lines:
-    """Says what changed since the last picture, a line per group."""
+    """Says what changed since the last picture, a line per group; by default on stderr."""
 
-    def __init__(self) -> None:
-        self._said: dict[str, str] = {}
+    def __init__(self, tell: Callable[[str], object] = say) -> None:
+        self._tell, self._said = tell, dict[str, str]()
 
     def show(self, job: Job) -> None:
         for key, text in [*((f"/{g.name}", group_line(g, job.kind)) for g in job.groups), ("", headline(job))]:
             if self._said.get(key) != text:
                 self._said[key] = text
-                say(text)
+                self._tell(text)
 
 
 def headline(job: Job) -> str:

@@ -19,7 +19,7 @@ from client.commands.dryrun import told_before, warn
 from client.commands.nodes import find, moment
 from client.commands.views import view_named
 from client.errors import HydraError, InvalidJob, client_error, locating
-from client.follow import MAX_FOLLOWED, LogTarget, Printer, Reading, follow_tasks, tasks_of, telling
+from client.follow import Printer, follow_job, where_it_says
 from client.looking import Looking, WatchOption, listed, picking, sorting
 from client.progress import headline, rollout_line, uploading, watching
 from client.screen import Column, Format, OutputOption, duration, plain, print_json, say, show, show_one, told
@@ -101,7 +101,7 @@ def _attend(client: Client, job_id: int, follow: bool, output: Format) -> None:
     printer = Printer(prefixed=True, both=True)
     try:
         if follow:
-            printers = _follow(client, job_id, printer)
+            printers = follow_job(client, job_id, printer=printer, note=say)
         with watching(live=not follow) as on_change:
             done = client.wait(job_id, on_change)
         for thread in printers:
@@ -112,29 +112,8 @@ def _attend(client: Client, job_id: int, follow: bool, output: Format) -> None:
     if output is Format.json:
         print_json(done)
     if not done.succeeded:
-        say(f"hydractl: {headline(done)}. Look at: {_where_it_says(client, done)}")
+        say(f"hydractl: {headline(done)}. Look at: {where_it_says(client, done)}")
         raise typer.Exit(ENDED_OTHERWISE)
-
-
-def _where_it_says(client: Client, done: Job) -> str:
-    """The commands that tell most about a job that did not succeed."""
-    try:
-        found = telling(client, done.id)
-    except HydraError:  # this is only advice
-        found = None
-    if found is None:
-        return f"hydractl tasks {done.id}    hydractl events {done.id}"
-    task, stream = found
-    return f"hydractl logs {done.id}/{_task_name(task)}{' --stderr' if stream == 'stderr' else ''}"
-
-
-def _follow(client: Client, job_id: int, printer: Printer) -> list[threading.Thread]:
-    """Start to show what the tasks write, where there are not too many of them."""
-    if sum(group.count for group in client.job(job_id).groups) > MAX_FOLLOWED:
-        say(f"job {job_id} has more than {MAX_FOLLOWED} tasks: watch one with hydractl logs -f {job_id}/GROUP/INDEX")
-        return []
-    tasks = tasks_of(client, LogTarget(job_id))
-    return follow_tasks(client, job_id, tasks, reading=Reading(), printer=printer, note=say)
 
 
 def validate(

@@ -1,4 +1,4 @@
-"""What the Dask cluster asks of its containers, and what is said where Dask is missing."""
+"""What is said where Dask, joblib or Airflow is missing, and what a Dask cluster asks of its containers."""
 
 import subprocess
 import sys
@@ -7,20 +7,23 @@ from pathlib import Path
 from hydra.dask import Settings, worker_command
 
 ROOT = Path(__file__).parents[3]
-MISSING = """
-import sys
-sys.modules["distributed"] = None
-try:
-    import client.dask
-except ImportError as error:
-    print(error)
+EXTRAS = {"dask": "distributed", "joblib": "joblib", "airflow": "airflow"}
+MISSING = f"""
+import importlib, sys
+for extra, package in {EXTRAS!r}.items():
+    sys.modules[package] = None
+    try:
+        importlib.import_module("client." + extra)
+    except ImportError as error:
+        print(error)
 import client, hydra.am
 """
 
 
-def test_without_dask_it_says_what_to_install_and_the_rest_works() -> None:
+def test_without_an_extra_it_says_what_to_install_and_the_rest_works() -> None:
     done = subprocess.run([sys.executable, "-c", MISSING], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert "pip install 'hydra[dask]'" in done.stdout
+    said = done.stdout.splitlines()
+    assert [line.partition("install it with: ")[2] for line in said] == [f"pip install 'hydra[{e}]'" for e in EXTRAS]
 
 
 def test_workers_are_named_by_their_container_and_encrypt() -> None:
