@@ -46,7 +46,7 @@ class _Transport(httpx.AsyncHTTPTransport):
 
 class _Network(httpcore.AsyncNetworkBackend):
     def __init__(self) -> None:
-        self._inner: httpcore.AsyncNetworkBackend = httpcore.AnyIOBackend()
+        self._inner: Any = httpcore.AnyIOBackend()  # which is another class where there is no AnyIO
 
     async def connect_tcp(
         self,
