@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import logging
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -43,6 +44,7 @@ from client.logcalls import PATIENCE_S
 from client.progress import Lines, headline
 from contract.jobs import JobDetail
 
+logging.getLogger("httpx").setLevel(logging.WARNING)  # a line for each request otherwise; Airflow 3 does the same
 CONNECTION = "hydra_default"
 TRIGGER = "client.airflow.HydraTrigger"
 _KILL_S = 5.0  # Airflow ends a task's process soon after it has asked it to end

@@ -41,7 +41,7 @@ if __name__ == "__main__" and "TRY" in os.environ:  # of one and the same task, 
     print(json.dumps(job.execute({"ti": Instance})))
 elif __name__ == "__main__":
     run = dag.test(run_conf={"word": "seventeen"})
-    print("ended", str(run.state.value))
+    print("ended", getattr(run.state, "value", run.state))
 """
 JOB = """
 name: from-airflow
@@ -124,6 +124,7 @@ def test_a_task_runs_a_job_fails_in_its_words_and_kills_it(airflow: Airflow) -> 
     assert job.state == "SUCCEEDED" and "ended success" in said, said
     for line in ("the word is seventeen", "a note beside the job file", f"/jobs/{job.id}", "SUCCEEDED"):
         assert line in said, said
+    assert "HTTP Request" not in said, said
 
     failing = {"word": "x", "end": "exit 3"}
     said = airflow.run(parameters=failing, retries=1, retry_delay=0)
@@ -139,7 +140,8 @@ def test_a_task_runs_a_job_fails_in_its_words_and_kills_it(airflow: Airflow) -> 
         job = airflow.runs()
         process.send_signal(signal.SIGTERM)
         said = process.communicate()[0]
-    assert airflow.cluster.tenant.job(job.id).state == "KILLED" and "its Airflow task was ended" in said, said
+    ended = airflow.cluster.wait(job.id)
+    assert ended.state == "KILLED" and "its Airflow task was ended" in ended.message, said
 
     before = len(airflow.jobs())
     for wrong, why in (({"wrod": "y"}, "wrod"), ({"kind": "service"}, "a service never ends")):
