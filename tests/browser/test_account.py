@@ -51,7 +51,7 @@ def test_a_receiver_is_made_tried_looked_at_and_deleted(signed_in: Page, tenant:
     asked.get_by_role("textbox", name="Name").fill("ci")
     asked.get_by_role("textbox", name="Address").fill("http://192.168.7.7/hook")
     asked.get_by_role("button", name="Keep it").click()
-    expect(asked).to_contain_text("which is not a public address; give a public address, or ask an operator")
+    expect(asked).to_contain_text("which is not a public address of another machine; give a public address")
     asked.get_by_role("textbox", name="Address").fill(told.url())
     asked.get_by_role("checkbox", name="failed").check()
     expect(asked).to_contain_text(f"hydractl receiver put ci --webhook {told.url()} --every-job failed")
