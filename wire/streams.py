@@ -18,7 +18,7 @@ from wire.execs import ExecError, Window
 
 MOST = 64  # streams that a person's end has at once; a node's end twice as many, as some have ended there alone
 WINDOW = 128 << 10  # bytes of a direction of a stream that the far end has not taken yet, by what messages cost
-THREADS_MAX = 4 * MOST  # of a node's end: one that connects, or two that read and write, for each stream
+THREADS_MAX = 4 * MOST  # of a node's end: two for each stream, that read and write, the first having connected it
 WORDS_MAX = 300
 _HEAD = struct.Struct(">BI")
 _PORT, _CREDIT = struct.Struct(">H"), struct.Struct(">I")
@@ -122,36 +122,50 @@ class Streams:
             self.closed(stream.port, why)
 
     def work(self, task: Callable[..., None], *args: Any) -> None:
-        """In a thread of its own."""
+        """In a thread of its own, for which there is a place."""
 
         def run() -> None:
             try:
                 task(*args)
             finally:
-                with self._lock:
-                    self._working -= 1
+                self._left()
 
+        threading.Thread(target=run, daemon=True).start()
+
+    def take(self) -> None:
+        """A place for a thread more."""
         with self._lock:
             self._working += 1
-        threading.Thread(target=run, daemon=True).start()
+
+    def _left(self) -> None:
+        with self._lock:
+            self._working -= 1
 
     def _opened(self, number: int, port: int) -> None:
         with self._lock:
-            full = len(self._streams) >= 2 * MOST or self._working >= THREADS_MAX
+            full = len(self._streams) >= 2 * MOST or self._working + 2 > THREADS_MAX
             if self.connect is None or number in self._streams or full:
                 raise ExecError("a stream that may not be opened")
             stream = self._streams[number] = _Stream(self, number, port)
+            self._working += 2
         self.work(self._connected, stream)
 
     def _connected(self, stream: "_Stream") -> None:
+        """Connects it, and reads then. The place of its second thread is left where there is nothing to write."""
         assert self.connect is not None
+        begun = False
         try:
             connection = self.connect(stream.port)
+            begun = stream.begin(connection)
         except (Refused, OSError) as error:
             self.send(message(Kind.CLOSE, stream.number, str(error).encode()[:WORDS_MAX]))
             self.gone(stream)
-        else:
-            stream.run(connection)
+        finally:
+            if not begun:
+                self._left()
+        if begun:
+            self.work(stream.write, connection)
+            stream.read(connection)
 
 
 class _Stream:
@@ -166,14 +180,19 @@ class _Stream:
         self._open = 2  # directions that have not ended
         self._over = False
 
-    def run(self, connection: socket.socket) -> None:
+    def begin(self, connection: socket.socket) -> bool:
+        """Use this connection; False where the stream was over before there was one."""
         with self._state:
             self._connection = connection
-            if self._over:  # while it was connected
+            if self._over:
                 connection.close()
-                return
-        for task in (self._read, self._write):
-            self.streams.work(task, connection)
+            return not self._over
+
+    def run(self, connection: socket.socket) -> None:
+        if self.begin(connection):
+            for task in (self.read, self.write):
+                self.streams.take()
+                self.streams.work(task, connection)
 
     def heard(self, data: bytes) -> None:
         with self._state:
@@ -204,7 +223,7 @@ class _Stream:
             connection.close()
             self.streams.gone(self)
 
-    def _read(self, connection: socket.socket) -> None:
+    def read(self, connection: socket.socket) -> None:
         try:
             while data := connection.recv(DATA_MAX):
                 if not self._say(data):
@@ -223,7 +242,7 @@ class _Stream:
             self._sent.send(cost)
         return self.streams.send(message(Kind.DATA, self.number, data))
 
-    def _write(self, connection: socket.socket) -> None:
+    def write(self, connection: socket.socket) -> None:
         try:
             while data := self._inbox.get():
                 connection.sendall(data)

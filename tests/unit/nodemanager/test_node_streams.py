@@ -164,17 +164,19 @@ def test_streams_that_are_over_count_until_their_threads_have_ended(where: str) 
         return where == "connect" or held.wait(60)
 
     node = Streams(send, connect=connect)
-    with pytest.raises(ExecError, match="may not be opened"):
-        for number in range(2 * streams.THREADS_MAX):
-            node.hear(streams.message(Kind.OPEN, number, b"\0\1"))
-            if where == "send":
-                wait_until(lambda: len(sending) > number, 10, "it is read", 0.001)  # noqa: B023 - asked here
-            node.hear(streams.message(Kind.CLOSE, number))
-    assert node._working <= streams.THREADS_MAX
-    held.set()
-    wait_until(lambda: not node._working, 10, "all have ended")
-    for each in others:
-        each.close()
+    try:
+        with pytest.raises(ExecError, match="may not be opened"):
+            for number in range(2 * streams.THREADS_MAX):
+                node.hear(streams.message(Kind.OPEN, number, b"\0\1"))
+                if where == "send":
+                    wait_until(lambda: len(sending) > number, 10, "it is read", 0.001)  # noqa: B023 - asked here
+                node.hear(streams.message(Kind.CLOSE, number))
+                assert node._working <= streams.THREADS_MAX
+    finally:
+        held.set()
+        wait_until(lambda: not node._working, 10, "all have ended")
+        for each in others:
+            each.close()
 
 
 def test_a_stream_that_is_over_ends_no_other_of_its_number() -> None:
