@@ -102,6 +102,12 @@ def check(spec: dict[str, Any], base: Path, *, unknown: bool = True) -> list[Fie
     return [*wrong, *jobspec.told(missing, filled.job)]
 
 
+def _refuse_wrong(spec: dict[str, Any], base: Path) -> None:
+    """``InvalidJob`` where something is wrong; it then names fields that nobody here knows, too: most are mistyped."""
+    if check(spec, base, unknown=False):
+        raise InvalidJob(check(spec, base))
+
+
 def _as_if_stored(spec: dict[str, Any]) -> dict[str, Any]:
     """A spec whose local files have digests already."""
     result = deepcopy(spec)
@@ -117,9 +123,7 @@ def _as_if_stored(spec: dict[str, Any]) -> dict[str, Any]:
 
 def pack(spec: dict[str, Any], base: Path) -> Packed:
     """Put in values of parameters, replace every ``source``; ``InvalidJob`` when anything is wrong. Uploads nothing."""
-    wrong = check(spec, base, unknown=False)
-    if wrong:
-        raise InvalidJob(wrong)
+    _refuse_wrong(spec, base)
     result = deepcopy(fill(spec, JobSpec).job)
     if isinstance(result.get("master"), dict):
         _bring_sdk(result["master"])
@@ -136,9 +140,7 @@ def pack_template(spec: dict[str, Any], base: Path, values: Mapping[str, Scalar]
     values: of all parameters that have to be given, to check it with. The spec is the same one where it brings nothing.
     """
     tried = given(spec, values)
-    wrong = check(tried, base, unknown=False)
-    if wrong:
-        raise InvalidJob(wrong)
+    _refuse_wrong(tried, base)
     result, known = deepcopy(spec), deepcopy(fill(tried, JobSpec).job)
     if isinstance(known.get("master"), dict):
         _bring_sdk(known["master"])

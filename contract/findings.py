@@ -15,6 +15,7 @@ NO_SUCH_FIELD = "there is no such field"
 MESSAGES = {
     "extra_forbidden": NO_SUCH_FIELD,
     "missing": "this field is required",
+    "string_pattern_mismatch": "is not written as it has to be here",
     "model_type": "is no mapping of fields",
 }
 # What to do about each kind of mistake; ``ctx`` values of pydantic's error are filled in.
@@ -73,7 +74,7 @@ def _remedy(error: ErrorDetails, kind: type[BaseModel]) -> str:
     if name in FIELD_REMEDIES and error["type"] in {"string_pattern_mismatch", "extra_forbidden"}:
         return FIELD_REMEDIES[name]
     if error["type"] == "extra_forbidden":
-        return _spelling(name, list(_at(kind, error["loc"][:-1]).model_fields))
+        return spelling(name, list(_at(kind, error["loc"][:-1]).model_fields))
     if name in OF_AXIS and error["type"] == "int_type":
         return amount_remedy(name)
     context = error.get("ctx") or {}
@@ -85,7 +86,8 @@ def _remedy(error: ErrorDetails, kind: type[BaseModel]) -> str:
     return REMEDIES.get(mistake, "see the tenants' guide for what this field takes").format_map(context)
 
 
-def _spelling(name: str, known: list[str]) -> str:
+def spelling(name: str, known: list[str]) -> str:
+    """What to do about a field that there is not: the one that was meant, or all there are."""
     close = get_close_matches(name[:FIELD_PART_MAX], known, 1)
     return f"did you mean {close[0]}? Else remove it" if close else f"remove it; known here: {', '.join(known)}"
 

@@ -66,11 +66,11 @@ def me(ctx: typer.Context, output: OutputOption = Format.table) -> None:
     """Who you are, and which queues you may use."""
     with connected(ctx) as client:
         answer = client.me()
-        queues = ", ".join(f"{grant.path} ({grant.level})" for grant in answer.queues)
+        granted = [f"{grant.path} ({grant.level})" for grant in answer.queues]
         pairs = [
             ("username", answer.username),
             ("role", answer.role),
-            ("queues", queues),
+            ("queues", ", ".join([*granted, "those open to all (hydractl queues)"])),
             ("mail", answer.email),
             ("server", client.url),
         ]

@@ -39,7 +39,7 @@ def list_accounts(
     columns: list[Column[Account]] = [
         ("ACCOUNT", lambda a: a.username), ("ROLE", lambda a: a.role), ("STATE", _state),
         ("LAST LOG-IN", lambda a: a.last_login_at), ("TOKENS", lambda a: a.tokens),
-        ("QUEUES", _queues),
+        ("GRANTED QUEUES", _queues),
     ]  # fmt: skip
     show(rows, columns, output, nothing="No account matches.")
 
@@ -140,7 +140,7 @@ def _one(a: Account, output: Format) -> None:
     pairs = [
         ("account", a.username), ("role", a.role), ("state", _state(a)), ("made", a.created_at),
         ("last log-in", a.last_login_at), ("tokens", a.tokens), ("a token used", a.token_used_at),
-        ("mail", a.email), ("queues", _queues(a)),
+        ("mail", a.email), ("granted queues", _queues(a)),
     ]  # fmt: skip
     show_one(a, pairs, output)
 

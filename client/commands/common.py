@@ -108,4 +108,15 @@ def complete_context(incomplete: str) -> list[str]:
 complete_queue, complete_node, complete_group = completing(_queues), completing(_nodes), completing(_groups)
 complete_schedule, complete_secret = completing(_schedules), completing(_secrets)
 complete_receiver = completing(_receivers)
-JobArgument = Annotated[int, typer.Argument(metavar="JOB", help="The job's number.", autocompletion=completing(_jobs))]
+
+
+def _job_number(text: str) -> int:
+    if not (text.isascii() and text.isdecimal()):
+        raise typer.BadParameter(f"{text[:60]!r} is not a job's number; hydractl jobs lists them.")
+    return int(text)
+
+
+JobArgument = Annotated[
+    int,
+    typer.Argument(metavar="JOB", help="The job's number.", parser=_job_number, autocompletion=completing(_jobs)),
+]

@@ -149,7 +149,8 @@ def cp(
     if left:
         say(f"Left out: {left} links, files with holes, and other things that are neither files nor folders.")
     shown = [os.fsencode(name).decode(errors="replace") for name in names]  # whatever bytes a name is made of
-    told({"files": shown}, f"{len(names)} files and folders copied", output)
+    many = "1 file or folder" if len(names) == 1 else f"{len(names)} files and folders"
+    told({"files": shown}, f"{many} copied", output)
 
 
 def _split(text: str) -> tuple[str, str] | None:

@@ -51,8 +51,8 @@ def _show(group: GroupExplanation) -> None:
 
 
 def _amounts(limit: WaitLimit) -> Table | None:
-    """What it has of what is asked, a bar for each."""
-    if not limit.asked:
+    """What it has of what is asked, a bar for each; none where the account is not told what is left."""
+    if not limit.asked or not limit.available:
         return None
     table = Table.grid(padding=(0, 2))
     for name, wanted in limit.asked.items():

@@ -62,6 +62,7 @@ def submit(
         bool, typer.Option("--dry-run", help="Submit nothing: say where it would go, and when it could start.")
     ] = False,
     accept_losses: AcceptOption = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print the job's number alone, for scripts.")] = False,
     output: OutputOption = Format.table,
 ) -> None:
     """Upload the files a job names and submit it. What was understood of scripts, and can never start, is on stderr."""
@@ -77,12 +78,14 @@ def submit(
             client.upload_all(packed.uploads, on_upload)
         job = client.submit(packed.spec, idempotency_key=key)
         warn(job.warnings, text)
+        if quiet:
+            print(job.id, flush=True)
         if wait or follow:
             say(f"job {job.id} ({job.name}) submitted")
             _attend(client, job.id, follow, output)
         elif output is Format.json:
             print_json(job)
-        else:
+        elif not quiet:
             print(f"job {job.id} ({job.name}) submitted to {job.queue}")
             say(f"See it: hydractl job {job.id}    follow it: hydractl wait {job.id}")
 

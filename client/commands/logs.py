@@ -72,8 +72,8 @@ def logs(
                     thread.join()
             else:
                 _print_all(client, wanted, tasks, reading, printer, previous)
-    if grep:
-        say(f"Left out: {printer.left_out} lines without {grep!r}.")
+    if grep and printer.left_out:
+        say(f"Left out: {printer.left_out} line{'s' * (printer.left_out != 1)} without {grep!r}.")
 
 
 def _reading(stream: str | None, tail: int | None, since: str | None, offset: int) -> Reading:

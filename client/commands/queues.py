@@ -12,7 +12,7 @@ from client.commands.cluster import resources
 from client.commands.common import connected
 from client.looking import Looking, WatchOption, listed, picking, sorting
 from client.queuecalls import QueueCell, QueueStanding
-from client.screen import Column, Format, OutputOption, duration, print_json, printable, show
+from client.screen import Column, Format, Keyed, OutputOption, duration, print_json, printable, show
 from contract.queues import Queue, QueueDetail, UsedHour, UsedTag
 from wire.resources import OF_AXIS
 
@@ -104,17 +104,24 @@ MATRIX: list[Column[QueueCell]] = [
     ("USED", lambda c: resources(c.used)), ("PENDING", lambda c: resources(c.pending)),
     ("RULE", lambda c: c.rule),
 ]  # fmt: skip
+
+
+def _hours(value: float) -> Keyed:
+    return Keyed(f"{value:,.3f}", value)
+
+
 USED: list[Column[UsedHour]] = [
     ("AT", lambda u: u.at), ("QUEUE", lambda u: u.queue), ("CONTAINERS", lambda u: u.containers),
-    ("GIB HOURS", lambda u: u.memory_mib_s / 1024 / 3600), ("CORE HOURS", lambda u: u.vcores_milli_s / 3_600_000),
-    ("GPU HOURS", lambda u: u.gpu_s / 3600),
+    ("GIB HOURS", lambda u: _hours(u.memory_mib_s / 1024 / 3600)),
+    ("CORE HOURS", lambda u: _hours(u.vcores_milli_s / 3_600_000)), ("GPU HOURS", lambda u: _hours(u.gpu_s / 3600)),
 ]  # fmt: skip
 TAGGED: list[Column[UsedTag]] = [
     ("TAG", lambda u: u.tag or "(others)"), ("QUEUE", lambda u: u.queue), ("CONTAINERS", lambda u: u.containers),
-    ("FAILED", lambda u: u.failed), ("GIB HOURS", lambda u: u.memory_mib_s / 1024 / 3600),
-    ("USED AT PEAK", lambda u: u.peak_memory_mib_s / 1024 / 3600),
-    ("CORE HOURS", lambda u: u.vcores_milli_s / 3_600_000), ("USED", lambda u: u.cpu_ms / 3_600_000),
-    ("GPU HOURS", lambda u: u.gpu_s / 3600), ("MEAN WAIT S", lambda u: u.waited_s / u.tasks if u.tasks else "-"),
+    ("FAILED", lambda u: u.failed), ("GIB HOURS", lambda u: _hours(u.memory_mib_s / 1024 / 3600)),
+    ("USED AT PEAK", lambda u: _hours(u.peak_memory_mib_s / 1024 / 3600)),
+    ("CORE HOURS", lambda u: _hours(u.vcores_milli_s / 3_600_000)), ("USED", lambda u: _hours(u.cpu_ms / 3_600_000)),
+    ("GPU HOURS", lambda u: _hours(u.gpu_s / 3600)),
+    ("MEAN WAIT S", lambda u: f"{u.waited_s / u.tasks:.1f}" if u.tasks else "-"),
 ]  # fmt: skip
 LIST: list[Column[Queue]] = [
     ("QUEUE", lambda q: q.path), ("STATE", lambda q: q.state),

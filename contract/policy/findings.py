@@ -14,7 +14,6 @@ from contract.problems import FieldError
 MAX_FIELD = 1000
 # What is more about documents than about other requests.
 REMEDIES = findings.REMEDIES | {
-    "extra_forbidden": "remove the field, or check its spelling; fields: {fields}",
     "policy_name": "use one of: {expected}",
     "limit": "{remedy}",
     "recursion_depth_exceeded": "use at most {levels} levels",
@@ -31,7 +30,7 @@ def explain(error: ValidationError | RecursionError) -> list[FieldError]:
     if not isinstance(error, ValidationError):
         return [FieldError("queues", "is nested too deeply", f"use at most {rules.MAX_LEVELS} levels")]
     found = error.errors(include_url=False, include_input=False)[: rules.MAX_ERRORS]
-    return [FieldError(_path(e), e["msg"], _remedy(e)) for e in found]
+    return [FieldError(_path(e), findings.MESSAGES.get(e["type"], e["msg"]), _remedy(e)) for e in found]
 
 
 def _path(error: Any) -> str:
@@ -44,7 +43,9 @@ def _remedy(error: Any) -> str:
         return next((NAMES[part] for part in reversed(error["loc"]) if part in NAMES), "use letters, digits and '-'")
     if error["loc"][:1] == ("sub_clusters",) and error["loc"][-1] in OF_THE_WHOLE:
         return f"set components.{error['loc'][-1]}, which is one for all sub-clusters"
-    context = {"fields": ", ".join(_fields(error["loc"][:-1])), "levels": rules.MAX_LEVELS}
+    if error["type"] == "extra_forbidden":
+        return findings.spelling(str(error["loc"][-1]), _fields(error["loc"][:-1]))
+    context: dict[str, Any] = {"levels": rules.MAX_LEVELS}
     context |= {name: f"{v:g}" if isinstance(v, float) else v for name, v in (error.get("ctx") or {}).items()}
     return REMEDIES.get(error["type"], "see docs/operators.md for the document's shape").format_map(context)
 

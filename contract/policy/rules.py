@@ -84,8 +84,8 @@ def _queue(field: str, path: str, queue: QueuePolicy, document: PolicyDocument) 
 
 
 def _unknown(field: str, name: str, document: PolicyDocument) -> FieldError:
-    known = ", ".join(document.partitions) or "none"
-    return FieldError(field, f"there is no partition {name!r}", f"add it to partitions, or use one of: {known}")
+    known = f", or use one of: {', '.join(document.partitions)}" if document.partitions else ""
+    return FieldError(field, f"there is no partition {name!r}", f"add it to partitions{known}")
 
 
 def _limits(field: str, guaranteed: LimitByResource | None, maximum: LimitByResource | None) -> Found:

@@ -222,7 +222,8 @@ def partition_error(path: str, partition: str | None, field_name: str) -> FieldE
         partition = now.queues[path].default_partition if path in now.queues else DEFAULT
     names = {p.name for p in now.partitions}
     if partition and partition not in names:
-        remedy = meant(partition, names, f"use one of: {', '.join(sorted(names)) or 'none'}")
+        known = f"use one of: {', '.join(sorted(names))}" if names else "leave it out: this cluster is not divided"
+        remedy = meant(partition, names, known)
         return FieldError(field_name, f"there is no partition {partition!r}", remedy)
     at = path
     while at in now.queues:

@@ -18,6 +18,7 @@ from contract.accounts import Csrf as CsrfAnswer
 from contract.accounts import Login as LoginAnswer
 from contract.accounts import LoginRequest
 from contract.accounts import Me as MeAnswer
+from controlplane import clock
 from controlplane.accounts import rights
 from controlplane.accounts.models import User
 from controlplane.accounts.throttles import ByAccount, Login
@@ -63,6 +64,7 @@ class TokenLogin(View):
         """A token for programs; it is shown this once."""
         user = _authenticated(request)
         row, token = actions.new_token(Actor(user.pk, request.META.get("REMOTE_ADDR")), user)
+        User.objects.filter(pk=user.pk).update(last_login=clock.now())  # as Django does for a browser
         return Response({"token": token, "expiry": row.expiry, "user": me(user)})
 
 

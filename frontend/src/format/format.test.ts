@@ -32,6 +32,7 @@ describe("why a group waits", () => {
       { name: "memory_mib", asked: "4 GiB", there: "3 GiB", part: 0.75 },
       { name: "gpus", asked: "1 GPU", there: "0 GPUs", part: 0 },
     ]));
+  it("sets nothing beside what one is not told", () => expect(comparisons(limit({ asked: { memory_mib: 4096 } }))).toEqual([]));
   it("counts tasks of a gang", () => expect([amount("containers", 8), amount("vcores_milli", 1000)]).toEqual(["8 tasks", "1 core"]));
   it("ends the server's sentence once", () => expect([sentence("Full.", "x"), sentence("Full", "x")]).toEqual(["Full.", "Full."]));
   it("says an unknown code rather than nothing", () => expect([sentence(undefined, "moon"), title("on_the_moon")]).toEqual(["It waits (moon).", "On the moon"]));

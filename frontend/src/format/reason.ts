@@ -52,10 +52,12 @@ export interface Comparison {
   part: number;
 }
 
-/** Asked and available of a limit, resource by resource. */
+/** Asked and available of a limit, resource by resource; none where the account is not told what is left. */
 export function comparisons(limit: WaitLimit): Comparison[] {
+  const available = limit.available ?? {};
+  if (!Object.keys(available).length) return [];
   return Object.entries(limit.asked ?? {}).map(([name, asked]) => {
-    const there = limit.available?.[name] ?? 0;
+    const there = available[name] ?? 0;
     return { name, asked: amount(name, asked), there: amount(name, there), part: asked > 0 ? Math.min(1, there / asked) : 1 };
   });
 }

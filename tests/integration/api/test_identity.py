@@ -29,6 +29,13 @@ def test_a_closed_account_and_a_forged_token_get_nothing(world: World) -> None:
     assert Api().post("auth/login", LOGIN).status_code == 401
 
 
+def test_a_login_for_a_program_is_one(world: World) -> None:
+    at = f"accounts/{LOGIN['username']}"
+    assert world["operator"].get(at).json()["last_login_at"] is None
+    assert Api().post("auth/login", LOGIN).status_code == 200
+    assert world["operator"].get(at).json()["last_login_at"] is not None
+
+
 def test_a_browser_needs_the_csrf_token_for_every_change(world: World) -> None:
     browser = Client(enforce_csrf_checks=True)
     body = json.dumps(LOGIN)

@@ -180,7 +180,7 @@ def test_reasons_say_how_much_is_left_only_to_those_who_see_the_queue(world: Wor
     for address in (f"jobs/{mine}", f"jobs/{mine}/explain", "jobs"):
         text = world["tenant"].get(address).content.decode()
         assert "1.777" not in text and "1777" not in text and "4242" not in text, address
-        assert "root.default is at its maximum" in text, address
+        assert "root.default has not as much left below its maximum" in text, address
         assert "1.777 cores left" in world["operator"].get(address).content.decode(), address
 
 

@@ -150,3 +150,11 @@ def test_missing_and_doubtful_sources_are_named(tmp_path: Path) -> None:
 def test_the_examples_are_valid(job: str) -> None:
     path = Path(__file__).parents[3] / "examples" / job / "job.yaml"
     assert check(load(path), path.parent) == []
+
+
+def test_what_is_refused_anyway_is_told_with_the_fields_that_nobody_knows(tmp_path: Path) -> None:
+    """A field that only a newer server knows is left to that; beside another mistake it is most likely one as well."""
+    assert pack({"name": "a", "groups": [group(newer=1)]}, tmp_path).spec["groups"][0]["newer"] == 1
+    with pytest.raises(InvalidJob) as refused:
+        pack({"name": "a", "groups": [group(cuont=3, retries="x")]}, tmp_path)
+    assert {error.field for error in refused.value.problem.errors} == {"groups.0.cuont", "groups.0.retries"}

@@ -54,6 +54,7 @@ def test_submit_uploads_what_is_new_and_prints_the_job(cluster: Any, env: dict[s
     assert "hydractl wait 1" in done.stderr
     again = json.loads(run(env, "submit", str(tmp_path / "job.yaml"), "-o", "json").stdout)
     assert (again["id"], again["queue"]) == (2, "root.default")
+    assert run(env, "submit", str(tmp_path / "job.yaml"), "--quiet").stdout == "3\n"
     digest = hashlib.sha256(b"print('hi')").hexdigest()
     assert len(cluster.requests("PUT", f"/artifacts/{digest}")) == 1
 
@@ -238,6 +239,8 @@ def test_why_a_job_waits_is_told_for_people_and_programs(cluster: Any, env: dict
     assert "sum" not in done.stdout, "nothing is known of it"
     told = json.loads(run(env, "explain", "1", "-o", "json").stdout)
     assert told["groups"][0]["reason"]["limits"][0]["queue"] == "root.a"
+    job["groups"][0]["reason"]["limits"][0]["available"] = {}
+    assert "of 1,024" not in run(env, "explain", "1").stdout, "who may not see what is left is told no number"
     job["groups"][0]["reason"] = None
     quiet = run(env, "explain", "1")
     assert (quiet.stdout, "nothing of it waits" in quiet.stderr) == ("", True)
@@ -293,7 +296,7 @@ def test_logs_of_one_and_of_several_tasks(cluster: Any, env: dict[str, str]) -> 
     assert found.stdout == "g/0 | zero\ng/0 | more\ng/1 | one\ng/1 stderr | oops\n"
     found = run(env, "logs", "1/g/0", "--grep", "zero", "-o", "json")
     assert json.loads(found.stdout) == {"task": "g/0", "stream": "stdout", "data": "zero"}
-    assert found.stderr == "Left out: 1 lines without 'zero'.\n"
+    assert found.stderr == "Left out: 1 line without 'zero'.\n"
 
 
 def test_parts_of_logs(cluster: Any, env: dict[str, str]) -> None:

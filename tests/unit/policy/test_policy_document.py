@@ -46,8 +46,8 @@ def children(**each: Any) -> dict[str, Any]:
         ([], "document", "mapping"),
         ({"queues": {}}, "queues", "name at least one"),
         ({"queues": {"A": {}}}, "queues.A", "lower-case"),
-        (queues(guarantee=1), "queues.a.guarantee", "guaranteed, maximum, weight"),
-        (below(guarantee=1), "queues.a.children.b.guarantee", "guaranteed, maximum, weight"),
+        (queues(guarantee=1), "queues.a.guarantee", "did you mean guaranteed?"),
+        (below(guarantee=1), "queues.a.children.b.guarantee", "did you mean guaranteed?"),
         (queues(guaranteed=1.5), "queues.a.guaranteed", "40%"),
         (queues(guaranteed={"memory_mib": "64GB"}), "queues.a.guaranteed.memory_mib", "64 GiB"),
         (queues(guaranteed={"disk": 1}), "queues.a.guaranteed.disk", "memory_mib, vcores_milli, gpus"),
@@ -75,7 +75,7 @@ def children(**each: Any) -> dict[str, Any]:
         ({"queues": {"a": {}}, "partitions": {"x": {"nodes": ""}}}, "partitions.x.nodes", "at least 1 character"),
         (queues(default_partition=5), "queues.a.default_partition", "in YAML, put it in quotes"),
         ({"queues": {"a": {}}, "partitions": {"": {"nodes": "a"}}}, "partitions.", "lower-case"),
-        ({"queues": {"a": {}}, "components": {"place": {}}}, "components.place", "placement, locality"),
+        ({"queues": {"a": {}}, "components": {"place": {}}}, "components.place", "did you mean placement?"),
         ({"queues": {"a": {}}, "components": {"placement": {"policy": "x"}}}, "components.placement.policy", "pack"),
         (
             {"queues": {"a": {}}, "components": {"preemption": {"policy": "x"}}},
@@ -92,7 +92,7 @@ def children(**each: Any) -> dict[str, Any]:
             "components.shares.parameters.stale_s",
             "use 40 or more",
         ),
-        (east(place={}), "sub_clusters.east.components.place", "fields: placement, locality"),
+        (east(place={}), "sub_clusters.east.components.place", "did you mean placement?"),
         (east(shares={"policy": "gif"}), "sub_clusters.east.components.shares", "set components.shares"),
         (east(placement={"policy": "x"}), "sub_clusters.east.components.placement.policy", "pack"),
         (

@@ -47,4 +47,4 @@ def _limit(user: User, limit: Json) -> Json:
     queue = limit.get("queue")
     if limit.get("limit") != "queue_maximum" or queue is None or level_in(user, queue) is not None:
         return limit
-    return limit | {"text": f"The queue {queue} is at its maximum.", "available": {}}
+    return limit | {"text": f"The queue {queue} has not as much left below its maximum.", "available": {}}
