@@ -47,6 +47,7 @@ class Input:
         """Call it in the main thread, which gets the signals."""
         if self.resizes:
             signal.signal(signal.SIGWINCH, lambda *_: os.write(self._wake, b"x"))
+            os.write(self._wake, b"x")  # it may have another size than when the command was asked for
         self._thread.start()
 
     def _bring(self) -> None:

@@ -17,6 +17,7 @@ PASTE = """text => {
     clipboardData.setData("text/plain", text)
     document.activeElement.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true }))
 }"""
+SCREEN_PX = "document.querySelector('.xterm-screen').clientWidth"
 WARM = """() => [...document.querySelectorAll(".xterm-rows span")]
     .filter(span => span.style.color && /warm/.test(span.textContent)).length"""
 
@@ -67,9 +68,10 @@ def test_a_terminal_is_opened_used_left_and_says_how_it_ended(signed_in: Page, t
     page.keyboard.press("Enter")
     expect(lines.filter(has_text=re.compile(r"^warm\s*$"))).to_have_count(1)
     assert page.evaluate(WARM) == 1, "a colour of its own, without a style attribute"
+    wait_until(lambda: page.evaluate(SCREEN_PX) > 680, 20, "it is as wide as before the phone")
     wide = columns(page, "wide")
     page.set_viewport_size({"width": 700, "height": 800})
-    wait_until(lambda: page.evaluate("document.querySelector('.xterm-screen').clientWidth") < 680, 20, "it has shrunk")
+    wait_until(lambda: page.evaluate(SCREEN_PX) < 680, 20, "it has shrunk")
     assert 20 < columns(page, "narrow") < wide
     page.keyboard.press("Escape")
     page.keyboard.press("Shift+Tab")

@@ -61,6 +61,13 @@ describe("a terminal's command", () => {
     expect(phases.map((p) => p.state)).toEqual(["asking", "starting", "runs", "over"]);
     expect([phases.at(-1), shown]).toEqual([{ state: "over", well: false, why: "It has ended with status 3." }, ["a b\n"]]);
   });
+  it("has the size that its terminal was given while it was asked for", async () => {
+    const { exec, wire, sent } = await begun();
+    exec.resize(40, 130);
+    expect(sent).toEqual([]);
+    wire.onopen?.();
+    expect(sent).toEqual([resize(40, 130)]);
+  });
   it("that is refused says why, and opens no socket", async () => {
     const { phases } = await begun(409, { title: "Conflict", detail: "c-1-1-1 has ended" });
     expect(phases.at(-1)).toEqual({ state: "over", well: false, why: "Conflict. c-1-1-1 has ended" });

@@ -1,7 +1,7 @@
 /** One command on a terminal in a container: asked for by REST, then spoken with over a WebSocket of its own. */
 import { ApiError, post } from "../../../api/client";
 import type { ExecBegun } from "../../../api/types";
-import { credit, creditOf, costOf, endOf, KIND, Outbox, resize, type End, type Frame } from "./frames";
+import { credit, creditOf, costOf, endOf, KIND, Outbox, resize, WINDOW, type End, type Frame } from "./frames";
 
 const TERM = "xterm-256color";
 
@@ -40,7 +40,7 @@ export class Exec {
   private over = false;
   private node = "";
   private ran = false;
-  private readonly outbox = new Outbox((data) => this.wire?.send(data));
+  private readonly outbox = new Outbox((data) => this.wire?.send(data), 0); // it has room once there is a wire
 
   constructor(private readonly listener: Listener, private readonly connect: (path: string) => Wire = browserWire) {}
 
@@ -60,7 +60,7 @@ export class Exec {
   }
 
   resize(rows: number, columns: number): void {
-    if (this.wire && !this.over) this.outbox.say(resize(rows, columns));
+    if (!this.over) this.outbox.say(resize(rows, columns));
   }
 
   /** End it, and hear nothing more. */
@@ -78,6 +78,7 @@ export class Exec {
       this.wire = wire;
       if (this.over) return wire.close();
       this.listener.phase({ state: "starting", node: this.node });
+      this.outbox.credit(WINDOW);
     };
     wire.onmessage = (event) => this.heard(new Uint8Array(event.data));
     wire.onclose = () => this.finish({ state: "over", well: false, why: opened ? LOST : NOT_OPENED });

@@ -49,10 +49,9 @@ export function costOf(data: Frame): number {
 
 /** Frames for the other end, which has room for so much at a time; the rest waits here, in its order. */
 export class Outbox {
-  private room = WINDOW;
   private readonly waiting: Frame[] = [];
 
-  constructor(private readonly send: (data: Frame) => void) {}
+  constructor(private readonly send: (data: Frame) => void, private room = WINDOW) {}
 
   /** Input, in frames of the length that there may be. */
   input(bytes: Uint8Array): void {
