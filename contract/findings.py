@@ -89,7 +89,9 @@ def _remedy(error: ErrorDetails, kind: type[BaseModel]) -> str:
 def spelling(name: str, known: list[str]) -> str:
     """What to do about a field that there is not: the one that was meant, or all there are."""
     close = get_close_matches(name[:FIELD_PART_MAX], known, 1)
-    return f"did you mean {close[0]}? Else remove it" if close else f"remove it; known here: {', '.join(known)}"
+    if close:
+        return f"did you mean {close[0]}? Else remove it"
+    return f"remove it; known here: {', '.join(known)}" if known else "remove it, there is none here"
 
 
 def _at(kind: type[BaseModel], loc: tuple[int | str, ...]) -> type[BaseModel]:

@@ -157,7 +157,7 @@ def test_the_way_out_where_nobody_can_approve_any_more(guarded: World, tmp_path:
         None, "both approvers left", False
     )  # fmt: skip
     file.write_text("queues: {default: {guarantee: 1}}")
-    with pytest.raises(CommandError, match=r"queues\.default\.guarantee: .*; remove the field"):
+    with pytest.raises(CommandError, match=r"queues\.default\.guarantee: .*; did you mean guaranteed\? Else remove it"):
         call_command("policy", "-f", str(file), "-m", "x")
     for name, message in (("nowhere.yaml", "x"), (str(file), " ")):
         with pytest.raises(CommandError):

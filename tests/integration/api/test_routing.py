@@ -263,7 +263,7 @@ def test_what_was_sent_counts_until_its_leader_has_looked(both: World) -> None:
             "special.federation",
             {"amrmproxy": {"policy": "home", "parameters": {"alpha": 0.5}}},
             "amrmproxy.parameters.alpha",
-            "remove the field",
+            "remove it",
         ),
     ],
 )
