@@ -2,14 +2,11 @@
 
 import asyncio
 import resource
-import socket
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import Any
 
 import pytest
-import uvicorn
 from websockets.exceptions import ConnectionClosedError
 from websockets.frames import Opcode
 from websockets.sync.client import connect
@@ -17,8 +14,9 @@ from websockets.sync.client import connect
 from controlplane.embedded.management.commands import web
 from controlplane.router import websocket
 from controlplane.router.sockets import TOO_MANY, BoundedSockets
-from controlplane.router.websocket import MESSAGE_MAX, BoundedWebSocket
-from tests.patience import stretched, until, wait_until
+from controlplane.router.websocket import MESSAGE_MAX
+from tests.patience import until, wait_until
+from tests.unit.router.serving import serving
 
 
 class Held:
@@ -87,52 +85,6 @@ def frame(opcode: Opcode, data: bytes = b"", fin: bool = True) -> bytes:
     """As a browser sends it, with a mask that changes nothing."""
     assert len(data) < 126
     return bytes([fin << 7 | opcode, 0x80 | len(data)]) + bytes(4) + data
-
-
-class Serving:
-    """Web's own server with an application, and what of the machine's memory a connection has is little."""
-
-    def __init__(self, application: Any, listener: socket.socket) -> None:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
-        config = web.configuration(access_log=False)
-        config.app = application
-        self.server = uvicorn.Server(config)
-        self.port = listener.getsockname()[1]
-        self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [listener]})
-
-    def opened(self) -> socket.socket:
-        """A connection of which nothing is read that is not asked for."""
-        there = socket.socket()
-        there.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        there.settimeout(stretched(10))
-        there.connect(("127.0.0.1", self.port))
-        head = "Host: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
-        there.sendall(f"GET /ws/v1 HTTP/1.1\r\n{head}Sec-WebSocket-Key: {'A' * 22}==\r\n\r\n".encode())
-        told = b""
-        while not told.endswith(b"\r\n\r\n"):
-            told += there.recv(1)
-        assert told.startswith(b"HTTP/1.1 101")
-        return there
-
-    @property
-    def connection(self) -> BoundedWebSocket:
-        """The one that is open."""
-        (found,) = self.server.server_state.connections
-        assert isinstance(found, BoundedWebSocket)
-        return found
-
-
-@contextmanager
-def serving(application: Any) -> Iterator[Serving]:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        found = Serving(application, listener)
-        found.thread.start()
-        wait_until(lambda: found.server.started, 10, "it serves")
-        try:
-            yield found
-        finally:
-            found.server.should_exit = True
-            found.thread.join()
 
 
 class Hears:

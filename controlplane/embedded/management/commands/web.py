@@ -18,6 +18,7 @@ from controlplane.embedded.home import HomeError, http_host, http_port
 from controlplane.policy.following import Follower
 from controlplane.router import cluster
 from controlplane.router.aside import Aside
+from controlplane.router.connection import BoundedHttp
 from controlplane.router.websocket import BoundedWebSocket
 
 GRACE_S = 2
@@ -57,7 +58,7 @@ def configuration(access_log: bool) -> uvicorn.Config:
     return uvicorn.Config(
         "controlplane.asgi:application",
         loop="uvloop",
-        http="httptools",
+        http=BoundedHttp,
         ws=BoundedWebSocket,
         ws_per_message_deflate=os.environ.get("HYDRA_SOCKET_COMPRESSION") == "1",
         lifespan="off",
