@@ -19,8 +19,6 @@ HEADS_ADDRESS = 256  # connections of an address that wait for their head; with 
 UNREAD_S = 30.0  # in which who was sent something takes some of it
 TOO_LONG = 431
 
-Waiting = defaultdict[str, "dict[BoundedHttp, None]"]  # by address, the oldest first
-
 
 class HeadTooLong(Exception):
     """Ends the parsing of a request."""
@@ -29,7 +27,7 @@ class HeadTooLong(Exception):
 class BoundedHttp(HttpToolsProtocol):
     """One connection. Too long a head is answered with 431; who is waited for in vain is cut off."""
 
-    waiting: Waiting = defaultdict(dict)
+    waiting: "defaultdict[str, dict[BoundedHttp, None]]" = defaultdict(dict)  # by address, the oldest first
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -137,14 +135,15 @@ class BoundedHttp(HttpToolsProtocol):
             del self.waiting[self.address]  # who has gone leaves nothing behind
 
     def _look_at_unread(self, before: int) -> None:
-        self.unread_timer = self.loop.call_later(UNREAD_S, self._unread, before)
+        self.unread_timer = self.loop.call_later(UNREAD_S, self.time_is_over, before)
 
     def _all_is_read(self) -> None:
         if self.unread_timer:
             self.unread_timer.cancel()
             self.unread_timer = None
 
-    def _unread(self, before: int) -> None:
+    def time_is_over(self, before: int) -> None:
+        """Cut it off, unless some of what there was ``before`` (bytes) was taken."""
         left = self.transport.get_write_buffer_size()
         if left < before:
             self._look_at_unread(left)

@@ -53,7 +53,7 @@ def test_a_head_that_does_not_come_is_given_up(monkeypatch: pytest.MonkeyPatch, 
 
 
 @pytest.mark.parametrize(
-    "beginning, more",
+    ("beginning", "more"),
     [
         (b"GET /", b"a" * 1000),
         (b"GET / HTTP/1.1\r\nX: ", b"a" * 1000),
@@ -103,22 +103,35 @@ def test_of_an_address_so_many_wait_and_the_oldest_goes(monkeypatch: pytest.Monk
 def test_an_answer_that_is_not_read_is_given_up_and_one_that_is_read_slowly_is_not(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(connection, "UNREAD_S", 0.2)
-
     async def much(scope: Any, receive: Any, send: Any) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"4000000")]})
         await send({"type": "http.response.body", "body": bytes(4_000_000)})
 
     with serving(much) as web:
-        with web.reached() as there:
+        with monkeypatch.context() as soon, web.reached() as there:
+            soon.setattr(connection, "UNREAD_S", 0.1)
             there.sendall(ASKS)
             wait_until(lambda: nobody_waits(web), 10, "it is given up")
         with web.reached() as there:
             there.sendall(ASKS)
-            read = b""
-            while not read.endswith(bytes(1_000)) or len(read) < 4_000_000:
-                assert (piece := there.recv(65_536))
-                read += piece
+            left = 4_000_000
+            for _ in range(5):  # the time is over each time that some more was taken
+                found = wait_until(lambda: of_the_answer(web), 10, "more is there than is taken")
+                assert found is not None
+                before = found.transport.get_write_buffer_size()
+                while found.transport.get_write_buffer_size() == before:
+                    left -= len(there.recv(65_536))
+                found.loop.call_soon_threadsafe(found.time_is_over, before)
+            while left > 0:
+                piece = there.recv(65_536)
+                assert piece
+                left -= len(piece)
+
+
+def of_the_answer(web: Serving) -> BoundedHttp | None:
+    """The connection on which it waits to be taken."""
+    found = web.server.server_state.connections
+    return next((each for each in found if isinstance(each, BoundedHttp) and each.unread_timer), None)
 
 
 def test_a_websocket_is_no_head_that_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
