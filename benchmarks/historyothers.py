@@ -123,7 +123,8 @@ _SERIES = """
 INSERT INTO statestore_series (step, scope_id, at, n_load, n_measured, n_nodes, allocated_memory_mib,
     capacity_memory_mib, share_ppm, nodes_up, decisions, latency)
 SELECT w.step, s.id, to_timestamp(floor(extract(epoch FROM now()) / w.step) * w.step - i * w.step), 6, 6, 6, 1000, 2000,
-       300000, 30, 600, ARRAY[(5::bigint << 32) + 7, (9::bigint << 32) + 3]
+       300000, 30, 600, CASE WHEN s.name LIKE 'queue:%%' THEN ARRAY[(5::bigint << 32) + 7, (9::bigint << 32) + 3]
+                             ELSE (SELECT array_agg((b << 32) + 7) FROM generate_series(50::bigint, 89) b) END
   FROM (VALUES (10, 720), (60, 1440), (600, 14400)) w(step, windows), LATERAL generate_series(1, w.windows) i,
        statestore_seriesscope s
     ON CONFLICT DO NOTHING

@@ -58,5 +58,5 @@ KERNELS = Stage(
 FAULTS = Stage("faults", "promises and their limits, alone on the machine", ("tests",), 1, FAULTS_MARKER)
 # Side by side; the stages of a lane one after another. Meanwhile the kernels are compiled, which takes minutes.
 # Stacks and browsers wait often: what only works fills their pauses.
-GATE_LANES = ((STACK,), (BROWSER, KERNELS), (PURE,), (STORES,))
+GATE_LANES = ((STACK,), (BROWSER,), (PURE, KERNELS), (STORES,))
 STAGES = {stage.name: stage for stage in (PURE, STORES, STACK, BROWSER, KERNELS, FAULTS)}

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from controlplane.statestore import loads
@@ -266,6 +267,16 @@ def test_what_is_too_old_goes_and_nothing_else(world: World) -> None:
     }
     assert ages == {10: [0], 60: [0, 10], 600: [0, 10, 120]}
     assert not reading.known(["queue:root.gone"]) and reading.known(["queue:root.default"])
+
+
+def test_a_range_is_read_once_and_of_what_is_asked_alone(world: World) -> None:
+    metrics = [METRICS["allocation_latency_p50_s"], METRICS["allocation_latency_p99_s"], METRICS["decisions_per_s"]]
+    for scope, asked, times in (
+        ("sub-cluster:east", metrics[:2], 1), ("sub-cluster:east", metrics[2:], 1), ("sub-cluster:east", metrics, 2),
+    ):  # fmt: skip
+        with CaptureQueriesContext(connection) as found:
+            reading.read([scope], asked, MIDNIGHT - dt.timedelta(days=390), MIDNIGHT, 300)
+        assert len([each for each in found.captured_queries if "FROM statestore_series " in each["sql"]]) == times
 
 
 def test_percentiles_keep_to_the_stated_error() -> None:

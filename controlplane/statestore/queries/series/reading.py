@@ -104,25 +104,36 @@ def known(scopes: Sequence[str]) -> set[str]:
 
 
 def _read(g: Grid, scopes: Sequence[str], metrics: Sequence[Metric]) -> tuple[Found, Sketches]:
+    """No window is read that says nothing of what is asked: a long range has very many, each on a page of its own."""
     columns = sorted({m.column for m in metrics if m.kind is not Kind.QUANTILE})
-    sums = ", ".join(f"sum({c})::bigint" for c in (*SAMPLES, *columns))
-    sql = f"SELECT scope_id, {_BIN}, max(left_out), {sums} {_RANGE.format(more='')} GROUP BY 1, 2"
+    summed = [*scopes, CLUSTER] if columns or any(scope.startswith(QUEUE) for scope in scopes) else []
+    sketched = [scope for scope in scopes if any(m.kind is Kind.QUANTILE and m.of(scope) for m in metrics)]
     values: Json = {"step": g.level.step_s, "bucket": g.bucket_s, "start": g.start}
     values["end"] = g.start + dt.timedelta(seconds=g.n * g.bucket_s)
     found: Found = {}
     sketches: Sketches = defaultdict(dict)
     with connection.cursor() as cursor:
         cursor.execute(_SCOPES, [[*scopes, CLUSTER]])
-        names = {number: name for name, number in cursor.fetchall()}
-        values["scopes"] = list(names)
-        cursor.execute(sql, values)
-        for number, at, left_out, *numbers in cursor.fetchall():
-            found[names[number], at] = _Bucket(dict(zip((*SAMPLES, *columns), numbers, strict=True)), left_out)
-        if any(m.kind is Kind.QUANTILE for m in metrics):
-            cursor.execute(_SKETCHES, values)
+        numbers: dict[str, int] = dict(cursor.fetchall())
+        names = {number: name for name, number in numbers.items()}
+        if summed:
+            cursor.execute(_sums(columns), values | {"scopes": _known(numbers, summed)})
+            for number, at, left_out, *sums in cursor.fetchall():
+                found[names[number], at] = _Bucket(dict(zip((*SAMPLES, *columns), sums, strict=True)), left_out)
+        if sketched:
+            cursor.execute(_SKETCHES, values | {"scopes": _known(numbers, sketched)})
             for number, at, bin_, n in cursor.fetchall():
                 sketches[names[number], at][bin_] = n
     return found, sketches
+
+
+def _sums(columns: Sequence[str]) -> str:
+    sums = ", ".join(f"sum({c})::bigint" for c in (*SAMPLES, *columns))
+    return f"SELECT scope_id, {_BIN}, max(left_out), {sums} {_RANGE.format(more='')} GROUP BY 1, 2"
+
+
+def _known(numbers: dict[str, int], scopes: Sequence[str]) -> list[int]:
+    return [numbers[scope] for scope in scopes if scope in numbers]
 
 
 def _left_out(scopes: Sequence[str], found: Found) -> bool:
