@@ -151,8 +151,7 @@ class Leader:
         earliest = self.timers.round_began + min(self.pace.interval_s, 3 * self.timers.round_took)
         if earliest > now:
             self._sleep(earliest - now)
-        due = self.round.next_due_s()
-        wake = min(self.timers.sweep + self._sweep_every_s() - self.clock.monotonic(), 0.5, 1e9 if due is None else due)
+        wake = min(self.timers.sweep + self._sweep_every_s() - self.clock.monotonic(), 0.5, self._due_s())
         wake = min(wake, self.acknowledger.due_s(self.memory, self.clock))
         if self.memory.placeable or self.round.more_intents or wake <= 0:
             wake = 0.001
@@ -204,11 +203,15 @@ class Leader:
 
     def _due(self, duties: Duties) -> bool:
         m = self.memory
-        due = self.round.next_due_s()
         return bool(
             duties.statuses or duties.intents or len(duties.lost) or m.placeable or m.dirty_nodes or m.republish
-            or (due is not None and due <= 0)
+            or self._due_s() <= 0
         )  # fmt: skip
+
+    def _due_s(self) -> float:
+        """Seconds until a round is due although nothing has happened here; endless without one."""
+        due, look = self.round.next_due_s(), self.round.proxy.look_s() - self.clock.now_us() / 1e6
+        return min(look, np.inf if due is None else due)
 
     def _round(self, duties: Duties) -> None:
         began = self.timers.round_began = self.clock.monotonic()

@@ -21,7 +21,10 @@ MOST_OF_TIME = 0.02  # of a leader's time at most
 
 @dataclass(slots=True)
 class LoadReporter:
-    """Writes the row where that is due. at, took_s: when it last looked, and for how long; monotonic seconds."""
+    """Writes the row where that is due. at, took_s: when it last looked, and for how long; monotonic seconds.
+
+    Others look at it for room: what becomes free after a quiet second is told at once.
+    """
 
     at: float = -1e9
     took_s: float = 0.0
@@ -29,9 +32,9 @@ class LoadReporter:
     _reported: bytes = b""
 
     def report(self, m: Memory, sub: int, store: Store, clock: Clock) -> None:
-        """Look at most once a second; write what has changed, and anything after ``ANYWAY_S``."""
+        """Write what has changed at most once a second, and anything after ``ANYWAY_S``."""
         began = clock.monotonic()
-        if began - self.at < max(EVERY_S, self.took_s / MOST_OF_TIME):
+        if began - self.written < EVERY_S or began - self.at < self.took_s / MOST_OF_TIME:
             return
         self.at = began
         m.refresh((), clock.now_us() / 1e6)

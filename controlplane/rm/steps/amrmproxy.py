@@ -39,13 +39,15 @@ class _Wait:
 
 @dataclass(slots=True)
 class AMRMProxy:
-    """next_s: when to look again. divided: tasks of a group that were divided already and stayed.
+    """next_s: when to look again. wanting: something waits that others might start. divided: tasks of a group that were
+    divided already and stayed.
 
     recovered: tasks of a group that came back in this look because nobody leads where they waited.
     """
 
     sub: int
     next_s: float = 0.0
+    wanting: bool = False
     remotes: RemoteSubClusters = field(init=False)
     waits: dict[tuple[int, int, int], _Wait] = field(default_factory=dict)
     avoided: dict[tuple[int, int, int], float] = field(default_factory=dict)
@@ -59,7 +61,10 @@ class AMRMProxy:
     def run(self, m: Memory, store: Store, c: Changes) -> None:
         """Look at most every ``interval_s``, and only while somebody waits. ``m`` is refreshed."""
         now = c.at_us / 1e6
-        if now < self.next_s or not (self.waits or m.spanning or self._wants_others(m, now)):
+        if now < self.next_s:
+            return
+        self.wanting = self._wants_others(m, now)
+        if not (self.waits or m.spanning or self.wanting):
             return
         self.remotes.refresh(store, m, now)
         if not self.remotes.loads and not m.spanning:
@@ -83,6 +88,10 @@ class AMRMProxy:
     def due_s(self) -> float:
         """When it should look again although nothing has happened; endless while nothing waits elsewhere."""
         return self.next_s if self.waits else np.inf
+
+    def look_s(self) -> float:
+        """When it should look whether others have room, of which nobody tells it; endless while nothing wants any."""
+        return self.next_s if self.wanting else np.inf
 
     # What waits elsewhere
 

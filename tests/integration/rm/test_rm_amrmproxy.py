@@ -39,10 +39,16 @@ def test_what_nobody_has_room_for_waits_at_home_and_goes_once_there_is(federatio
     federation.rounds(4)
     assert federation.live() == [16, 16, 16]
     assert federation.waiting() == 0
+    home = federation.leaders[0]
+    assert home is not None
+    soon = home.clock.now_us() / 1e6 + home.memory.queues.proxy_interval_s
+    assert home.rounds.proxy.look_s() <= soon, "nobody tells it of room elsewhere: it looks"
     federation.clusters[1].nodes.finish()
     federation.rounds(4)
     assert sum(federation.live()) >= 44 and federation.live()[1] >= 12
     federation.finish(job)
+    federation.rounds(2)
+    assert home.rounds.proxy.look_s() == float("inf"), "nothing waits"
 
 
 @pytest.mark.parametrize(
