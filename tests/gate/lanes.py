@@ -50,7 +50,8 @@ class Run:
     def run(self, environ: dict[str, str]) -> None:
         self.began = time.monotonic()
         with open(self.log, "w") as log:
-            self.status, self.cpu_s = pytest(self.record, [*self.stage.options(), *self.words], environ, log)
+            words = [*self.stage.options(), *self.words]
+            self.status, self.cpu_s = pytest(self.record, words, environ, log, self.stage.nice)
         self.took_s = time.monotonic() - self.began
 
     def line(self) -> str:
@@ -69,12 +70,15 @@ class Run:
         return text[text.rfind("\n", 0, min(starts)) + 1 :] if starts else text[-8000:]
 
 
-def pytest(record: Path, words: Sequence[str], environ: dict[str, str], log: IO[str]) -> tuple[int, float]:
+def pytest(
+    record: Path, words: Sequence[str], environ: dict[str, str], log: IO[str], nice: int = 0
+) -> tuple[int, float]:
     """A pytest process that records what becomes of its tests; its exit status, and its seconds of the processor.
 
     The seconds count what it started as well, as far as that was waited for.
     """
-    command = [sys.executable, "-m", "pytest", "-p", "tests.gate.record", "-p", "tests.gate.turns", *words]
+    plugins = ["-p", "tests.gate.record", "-p", "tests.gate.turns"]
+    command = ["nice", "-n", str(nice), sys.executable, "-m", "pytest", *plugins, *words]
     environ = environ | {"HYDRA_TEST_OUTCOMES": str(record), "HYDRA_TEST_RECORD": str(record.parent)}
     started = subprocess.Popen(
         command, cwd=REPO, env=environ, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,

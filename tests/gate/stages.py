@@ -13,13 +13,17 @@ PLAIN = f"not {FAULTS_MARKER} and not {KERNELS_MARKER}"
 
 @dataclass(frozen=True)
 class Stage:
-    """paths: what pytest collects. workers: processes that share it. marked: which of the tests, as ``-m`` says it."""
+    """paths: what pytest collects. workers: processes that share it. marked: which of the tests, as ``-m`` says it.
+
+    nice: how far it gives way to other stages. What waits often should not wait for the processor as well.
+    """
 
     name: str
     about: str
     paths: tuple[str, ...]
     workers: int
     marked: str = PLAIN
+    nice: int = 0
 
     def options(self) -> list[str]:
         """For pytest."""
@@ -34,12 +38,13 @@ def _naming(marker: str) -> tuple[str, ...]:
     return tuple(sorted(str(path.relative_to(root)) for path in found if f"mark.{marker}" in path.read_text()))
 
 
-PURE = Stage("pure", "code, documents, units, properties", ("tests/tidy", "tests/unit", "tests/property"), 2)
+PURE = Stage("pure", "code, documents, units, properties", ("tests/tidy", "tests/unit", "tests/property"), 2, nice=5)
 STORES = Stage(
     "stores",
     "API, RM, GPG, dashboard and what-if over real Postgres and Valkey",
     tuple(f"tests/integration/{n}" for n in ("api", "rm", "gpg", "dashboard", "embedded", "production", "whatif")),
     2,
+    nice=5,
 )
 STACK = Stage(
     "stack",
@@ -57,6 +62,6 @@ KERNELS = Stage(
 )
 FAULTS = Stage("faults", "promises and their limits, alone on the machine", ("tests",), 1, FAULTS_MARKER)
 # Side by side; the stages of a lane one after another. Meanwhile the kernels are compiled, which takes minutes.
-# Stacks and browsers wait often: what only works fills their pauses.
+# Stacks and browsers wait often: what only works fills their pauses, and gives way to them.
 GATE_LANES = ((STACK,), (BROWSER,), (PURE, KERNELS), (STORES,))
 STAGES = {stage.name: stage for stage in (PURE, STORES, STACK, BROWSER, KERNELS, FAULTS)}
