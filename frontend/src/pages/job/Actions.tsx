@@ -96,7 +96,7 @@ export function Actions({ job, me }: { job: Job; me: Me }) {
   const choices: What[] = !can || job.state === "SUCCEEDED" ? [] : over ? ["retry"] : [...(job.kind === "service" ? ["scale", "restart"] as const : []), ...((job.revision ?? 1) > 1 ? ["rollback"] as const : []), "priority", "queue", "kill"];
   const stops = job.state === "KILLING";
   usePaletteCommands(stops ? [] : choices.map((what) => ({ name: `${NAMES[what]} job ${job.id}`, words: job.name, run: () => setAsking(what) })));
-  const button = (what: What) => <Button key={what} variant="default" disabled={stops} onClick={() => setAsking(what)}>{BUTTONS[what]}</Button>;
+  const button = (what: What) => <Button key={what} variant="default" className={what === "kill" ? "ends" : undefined} disabled={stops} onClick={() => setAsking(what)}>{BUTTONS[what]}</Button>;
   return (
     <div className="row wrap">
       <Command text={`hydractl job ${job.id}`} />

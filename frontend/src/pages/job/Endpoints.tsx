@@ -28,14 +28,14 @@ export function Endpoints({ snapshot, open }: { snapshot: JobSnapshot; open: boo
     <Card title="Serves at" flush aside={<Command text={`hydractl endpoints ${job.id}`} />}>
       {page && <p className="small tasks-foot"><a href={page} target="_blank" rel="noopener noreferrer"><b>The application's page</b> ↗</a></p>}
       {rows.length === 0 ? <Empty title="Nothing serves yet">Its ports appear here once its tasks run.</Empty> : (
-        <div className="table-wrap endpoints"><table className="grid">
+        <div className="table-wrap endpoints"><table className="grid stacked labelled">
           <thead><tr><th>Port</th><th>Task</th><th>Health</th><th>Address</th><th>Node</th>{job.kind === "service" && <th className="num">Revision</th>}</tr></thead>
           <tbody>{rows.map((e) => (
             <tr key={`${e.container}/${e.name}`}>
               <td>{open ? <a href={e.proxy} target="_blank" rel="noopener noreferrer" aria-label={`Open ${e.name} of ${e.group} ${e.index}`}><b>{e.name}</b> ↗</a> : <b>{e.name}</b>}</td>
-              <td>{e.group}/{e.index}</td>
+              <td data-label="Task">{e.group}/{e.index}</td>
               <td title={`As its node told at ${moment(e.checked_at)}`}><State state={healthState(e)} /></td>
-              <td className="mono">{e.host}:{e.port}</td><td>{e.node}</td>{job.kind === "service" && <td className="num">{e.revision}</td>}
+              <td className="mono" data-label="Address">{e.host}:{e.port}</td><td data-label="Node">{e.node}</td>{job.kind === "service" && <td className="num" data-label="Revision">{e.revision}</td>}
             </tr>))}</tbody>
         </table></div>)}
       {snapshot.endpoints?.next && <p className="muted small tasks-foot">The first {rows.length}; <span className="mono">hydractl endpoints {job.id}</span> lists all.</p>}
