@@ -877,6 +877,42 @@ export interface components {
             /** @default [] */
             warnings: components["schemas"]["FieldError"][];
         };
+        /** @description ``unchanged``: it runs what was asked for already, and nothing was begun. */
+        JobUpdated: {
+            admitted_at: string | null;
+            finished_at: string | null;
+            groups: components["schemas"]["Group"][];
+            home: string;
+            id: number;
+            /** @enum {string} */
+            kind: "batch" | "service" | "application";
+            message: string;
+            name: string;
+            owner: string;
+            priority: number;
+            queue: string;
+            retry_of: number | null;
+            /** @default 1 */
+            revision: number;
+            /** @default null */
+            rollout: components["schemas"]["RolloutState"] | null;
+            /** @default null */
+            schedule: components["schemas"]["JobSchedule"] | null;
+            spec: {
+                [key: string]: unknown;
+            };
+            started_at: string | null;
+            /** @enum {string} */
+            state: "SUBMITTED" | "ADMITTED" | "RUNNING" | "KILLING" | "SUCCEEDED" | "FAILED" | "KILLED";
+            /** Format: date-time */
+            submitted_at: string;
+            tags: string[];
+            /** @default null */
+            tracking: string | null;
+            /** @default false */
+            unchanged: boolean;
+            waiting: string | null;
+        };
         /** @description ``token`` is shown this once. */
         JoinToken: {
             /** Format: date-time */

@@ -286,7 +286,7 @@ def changed(cluster: Cluster, request: Request, number: str, what: str) -> Answe
     if what == "retry":
         return submit(cluster, replace(request, body=json.dumps(found["spec"]).encode()))
     if what in ("scale", "restart", "spec", "rollback"):
-        return 202, headers, found
+        return 200 if found.get("unchanged") else 202, headers, found
     return 202, headers, {"id": found["id"], "asked": what}
 
 
