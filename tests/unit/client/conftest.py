@@ -66,6 +66,7 @@ class Cluster:
     # work and then close it, or (status, headers, body).
     trouble: Callable[[Request], Any] = lambda request: None
     warnings: list[dict[str, str]] = field(default_factory=list)  # of whatever is submitted or asked about
+    refusing: list[dict[str, str]] = field(default_factory=list)  # what is wrong with any job
     on_get_job: Callable[[dict[str, Any]], None] = lambda job: None
 
     def requests(self, method: str, path: str) -> list[Request]:
@@ -159,6 +160,8 @@ def submit(cluster: Cluster, request: Request) -> Answer:
 
 
 def check(cluster: Cluster, request: Request) -> Answer:
+    if cluster.refusing:
+        return problem(422, "the job has errors", cluster.refusing)
     spec = json.loads(request.body)
     estimate = {"earliest_s": 0.0, "latest_s": 1.0, "text": "Within a second: west has room for it."}
     fits = [{"sub_cluster": "west", "fits": True, "why": ""}, {"sub_cluster": "east", "fits": False, "why": "no GPUs"}]
