@@ -10,6 +10,7 @@ import typer
 
 from client.commands.cluster import resources
 from client.commands.common import connected
+from client.errors import client_error
 from client.looking import Looking, WatchOption, listed, picking, sorting
 from client.queuecalls import QueueCell, QueueStanding
 from client.screen import Column, Format, Keyed, OutputOption, duration, print_json, printable, show
@@ -67,21 +68,23 @@ def usage(
     ctx: typer.Context,
     days: Annotated[int, typer.Option(min=1, max=400, help="So many days back.")] = 7,
     owner: Annotated[str | None, typer.Option(help="Whose, for operators; your own without it.")] = None,
+    all_accounts: Annotated[
+        bool, typer.Option("--all-accounts", help="With --csv: of all, each line with its owner; for operators.")
+    ] = False,
     hourly: Annotated[bool, typer.Option("--hourly", help="Per hour instead of per day.")] = False,
     by_tag: Annotated[bool, typer.Option("--by-tag", help="Per tag of the jobs, in all the time.")] = False,
     csv: Annotated[bool, typer.Option("--csv", help="The whole ledger as CSV.")] = False,
     output: OutputOption = Format.table,
 ) -> None:
     """What your jobs used, by the time in which their containers ended. A job counts for each of its tags."""
+    if all_accounts and not csv:
+        raise client_error("is of the CSV file alone", field_name="--all-accounts", remedy="add --csv")
     with connected(ctx) as client:
-        if by_tag and csv:
-            print(client.usage_tags_csv(days, owner), end="")
+        if csv:
+            read = client.usage_tags_csv if by_tag else client.usage_csv
+            print(read(days, owner, all_accounts=all_accounts), end="")
         elif by_tag:
-            show(
-                client.usage_tags(days, owner), TAGGED, output, nothing="No job with a tag used anything in this time."
-            )
-        elif csv:
-            print(client.usage_csv(days, owner), end="")
+            show(client.usage_tags(days, owner), TAGGED, output, nothing="Nothing was used in this time.")
         else:
             rows = client.usage(days, owner, "hour" if hourly else "day")
             show(rows, USED, output, nothing="Nothing was used in this time.")
@@ -116,7 +119,7 @@ USED: list[Column[UsedHour]] = [
     ("CORE HOURS", lambda u: _hours(u.vcores_milli_s / 3_600_000)), ("GPU HOURS", lambda u: _hours(u.gpu_s / 3600)),
 ]  # fmt: skip
 TAGGED: list[Column[UsedTag]] = [
-    ("TAG", lambda u: u.tag or "(others)"), ("QUEUE", lambda u: u.queue), ("CONTAINERS", lambda u: u.containers),
+    ("TAG", lambda u: u.tag or "(no tag)"), ("QUEUE", lambda u: u.queue), ("CONTAINERS", lambda u: u.containers),
     ("FAILED", lambda u: u.failed), ("GIB HOURS", lambda u: _hours(u.memory_mib_s / 1024 / 3600)),
     ("USED AT PEAK", lambda u: _hours(u.peak_memory_mib_s / 1024 / 3600)),
     ("CORE HOURS", lambda u: _hours(u.vcores_milli_s / 3_600_000)), ("USED", lambda u: _hours(u.cpu_ms / 3_600_000)),
