@@ -10,9 +10,8 @@ import typer
 
 from client import jobfile
 from client.commands.common import connected
-from client.errors import HydraError, InvalidJob
+from client.errors import HydraError, InvalidJob, Source, placed
 from client.screen import Column, Format, print_json, say, show, show_one
-from contract import yamltext
 from contract.jobs import JobChecked, Outlook, SubClusterFit
 from contract.problems import FieldError
 
@@ -24,9 +23,9 @@ _FITS: list[Column[SubClusterFit]] = [
 ]
 
 
-def warn(warnings: Sequence[FieldError], text: str | None = None) -> None:
+def warn(warnings: Sequence[FieldError], text: Source = None) -> None:
     """What keeps a job from ever starting, a line each, on stderr. text: of the job file, in which they stand."""
-    for each in yamltext.located(warnings, text) if warnings and text else warnings:
+    for each in placed(warnings, text):
         say(f"hydractl: warning: {each.said()}")
 
 
@@ -55,7 +54,7 @@ def _servers(ctx: typer.Context, spec: dict[str, Any]) -> list[FieldError]:
     return []
 
 
-def told_before(checked: JobChecked, output: Format, text: str | None = None) -> None:
+def told_before(checked: JobChecked, output: Format, text: Source = None) -> None:
     """What the server said of a job that it was only asked about, whose job file has this text."""
     warn(checked.warnings, text)
     if output is Format.json:

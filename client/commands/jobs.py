@@ -18,12 +18,11 @@ from client.commands.common import JobArgument, complete_group, complete_node, c
 from client.commands.dryrun import packed, told_before, warn, with_servers
 from client.commands.nodes import find, moment
 from client.commands.views import view_named
-from client.errors import HydraError, InvalidJob, client_error, locating
+from client.errors import HydraError, InvalidJob, client_error, locating, placed
 from client.follow import Printer, follow_job, where_it_says
 from client.looking import Looking, WatchOption, listed, picking, sorting
 from client.progress import headline, rollout_line, uploading, watching
 from client.screen import Column, Format, OutputOption, duration, plain, print_json, say, show, show_one, told
-from contract import yamltext
 from contract.jobs import Container, Event, Group, Job, JobDetail, JobPlace, Task
 from contract.jobspec import JobSpec
 from contract.parameters import fill
@@ -131,7 +130,7 @@ def validate(
     spec = jobfile.given(spec, settings(values))
     wrong = jobfile.check(spec, file.parent)
     wrong = with_servers(ctx, spec, wrong) if server and wrong else wrong
-    wrong = yamltext.located(wrong, text) if wrong and text else wrong
+    wrong = placed(wrong, text)
     if server and not wrong:
         with connected(ctx) as client, locating(text):
             warn(client.check(jobfile.pack(spec, file.parent).spec).warnings, text)

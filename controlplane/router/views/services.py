@@ -69,7 +69,7 @@ class JobSpecification(View):
         """
         job = changeable_job(request, job_id)
         begun = updating.update(account(request), actor(request), job, body(request, UpdateRequest))
-        shown = listing.detail(account(request), job_id) | {"unchanged": not begun}
+        shown = (listing.detail(account(request), job_id) or {}) | {"unchanged": not begun}
         return Response(shown, status=202 if begun else 200)
 
 

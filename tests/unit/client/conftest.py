@@ -153,6 +153,8 @@ def login(body: dict[str, str]) -> Answer:
 
 
 def submit(cluster: Cluster, request: Request) -> Answer:
+    if cluster.refusing:
+        return problem(422, "the job has errors", cluster.refusing)
     key = request.headers["Idempotency-Key"]
     if key not in cluster.keys:
         cluster.keys[key] = cluster.add_job(json.loads(request.body))
