@@ -97,9 +97,11 @@ def test_changes_are_shown_pushed_and_rolled_back(hydractl: Hydractl, tmp_path: 
     assert hydractl.good("policy", "diff", str(second)) == "Nothing changes.\n"
     assert json.loads(hydractl.good("policy", "diff", str(first), "-o", "json"))["total"] == 1
     assert hydractl("policy", "diff").returncode == 2
-    back = hydractl.good("policy", "rollback", str(first), "-m", "it was better")
-    assert "30 % -> 40 %" in back and f"version {second + 1} is in force" in back
-    assert "no change" in hydractl.good("policy", "rollback", str(first), "-m", "it was better")
+    back = hydractl("policy", "rollback", str(first), "-m", "it was better")
+    said = f"version {second + 1} is in force, and says what version {first} said"
+    assert back.returncode == 0 and "30 % -> 40 %" in back.stdout and back.stdout.splitlines()[-1] == said
+    assert back.stderr.splitlines()[-1] == "Who runs it: hydractl policy status"
+    assert f"no change: {said}" in hydractl.good("policy", "rollback", str(first), "-m", "it was better")
 
 
 def test_edit_loses_nothing_that_was_typed(hydractl: Hydractl, tmp_path: Path) -> None:
