@@ -17,6 +17,7 @@ from client.screen import Column, Format, Keyed, OutputOption, duration, print_j
 from contract.queues import Queue, QueueDetail, UsedHour, UsedTag
 from wire.resources import OF_AXIS
 
+PRIORITY_MAX = 499  # that any job may have
 RESOURCES = {each.word.lower(): axis for axis, each in OF_AXIS.items()}
 ResourceOption = Annotated[
     str | None, typer.Option(help=f"One of {', '.join(RESOURCES)}; what each queue wants most of without it.")
@@ -25,7 +26,7 @@ ResourceOption = Annotated[
 
 def queues(
     ctx: typer.Context,
-    long: Annotated[bool, typer.Option("--long", "-l", help="Also orderings and limits of users and jobs.")] = False,
+    long: Annotated[bool, typer.Option("--long", "-l", help="Orderings and limits, in place of what is used.")] = False,
     tree: Annotated[bool, typer.Option("--tree", help="What each holds, wants and was given, as a tree.")] = False,
     matrix: Annotated[bool, typer.Option("--matrix", help="A branch in every sub-cluster.")] = False,
     under: Annotated[str, typer.Option(help="With --matrix: the branch.")] = "root",
@@ -48,7 +49,8 @@ def queues(
         elif tree:
             listed(partial(client.queue_tree, sub_cluster), TREE, output, nothing="There are no queues.", look=look)
         else:
-            listed(client.queues, LIST + (MORE if long else []), output, nothing="There are no queues.", look=look)
+            usual, nothing = LONG if long else LIST, "There are no queues."
+            listed(client.queues, LIST + MORE, output, nothing=nothing, look=look, usual=usual, sparse=long)
 
 
 def _why(found: QueueDetail, output: Format) -> None:
@@ -126,20 +128,32 @@ TAGGED: list[Column[UsedTag]] = [
     ("GPU HOURS", lambda u: _hours(u.gpu_s / 3600)),
     ("MEAN WAIT S", lambda u: f"{u.waited_s / u.tasks:.1f}" if u.tasks else "-"),
 ]  # fmt: skip
+
+
+def _per_user(q: Queue) -> str:
+    """What one user may hold, where that is less than the queue may."""
+    return "-" if q.user_limit == q.maximum else resources(q.user_limit)
+
+
+def _max_priority(q: Queue) -> int | None:
+    """The highest that it allows, where jobs may have a higher one elsewhere."""
+    return None if q.max_priority == PRIORITY_MAX else q.max_priority
+
+
 LIST: list[Column[Queue]] = [
     ("QUEUE", lambda q: q.path), ("STATE", lambda q: q.state),
     ("GUARANTEED", lambda q: resources(q.guaranteed)), ("MAXIMUM", lambda q: resources(q.maximum)),
     ("USED", lambda q: resources(q.used)), ("PENDING", lambda q: q.pending), ("JOBS", lambda q: q.live_jobs),
-    ("YOU MAY SUBMIT", lambda q: q.may_submit),
+    ("SUBMIT", lambda q: q.may_submit),
 ]  # fmt: skip
 MORE: list[Column[Queue]] = [
-    ("ORDERING", lambda q: q.ordering), ("WEIGHT", lambda q: q.weight),
-    ("PER USER", lambda q: resources(q.user_limit)), ("MAX JOBS", lambda q: q.max_running_jobs),
-    ("MAX JOBS PER USER", lambda q: q.max_running_jobs_per_user),
-    ("MAX LIVE JOBS", lambda q: q.max_live_jobs_per_user), ("MAX LIVE TASKS", lambda q: q.max_live_tasks_per_user),
-    ("MAX LIVE MIB", lambda q: q.max_live_mib_per_user), ("MAX PRIO", lambda q: q.max_priority),
-    ("PARTITION", lambda q: q.default_partition), ("PREEMPTABLE", lambda q: q.preemptable),
+    ("ORDER", lambda q: q.ordering), ("PREEMPT", lambda q: q.preemptable), ("WEIGHT", lambda q: q.weight),
+    ("PER USER", _per_user), ("MAX JOBS", lambda q: q.max_running_jobs),
+    ("JOBS/USER", lambda q: q.max_running_jobs_per_user), ("LIVE/USER", lambda q: q.max_live_jobs_per_user),
+    ("TASKS/USER", lambda q: q.max_live_tasks_per_user), ("MIB/USER", lambda q: q.max_live_mib_per_user),
+    ("MAX PRIO", _max_priority), ("PARTITION", lambda q: q.default_partition),
 ]  # fmt: skip
+LONG = [column for column in LIST if column[0] not in ("USED", "PENDING")] + MORE
 
 
 def register(app: typer.Typer) -> None:

@@ -209,7 +209,8 @@ def test_a_users_limit_is_told_for_all_sub_clusters_and_raised_by_so_much_the_jo
     change = reason(f, jobs[1])["change"]
     (one,) = change["raise"]
     assert one == {"of": "what one user may hold in root.default", "by": {"vcores_milli": 3000}}
-    assert change["text"].endswith("by 3 cores in all sub-clusters together, over which it is divided.")
+    why = "at least in all sub-clusters together, because a limit is divided over them."
+    assert change["text"].endswith(f" by 3 cores (1 core here) {why}")
     policy((3000 + 2900) / 24_000)
     assert f.live(jobs[1]) == [0, 0]
     policy((3000 + 3000) / 24_000)
