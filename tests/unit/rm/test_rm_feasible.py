@@ -217,6 +217,33 @@ def test_a_users_limit_is_told_for_all_sub_clusters_and_raised_by_so_much_the_jo
     assert f.live(jobs[1]) == [1, 0]
 
 
+def test_a_queues_limit_is_raised_by_what_it_holds_beyond_it_too() -> None:
+    """West has a third of all cores. The queue holds 2 there and may hold 0.5: 2.5 more here are 7.5 in all."""
+    f = Federation()
+
+    def policy(cores: float) -> None:
+        queue = {"guaranteed": 0.0, "open_to_all": True, "maximum": {"vcores_milli": round(cores * 1000)}}
+        f.west.policy({"default": queue}, amrmproxy={"policy": "home"})
+        f.rounds(4)
+
+    policy(24)
+    core = {"memory_mib": 16, "vcores_milli": 1000}
+    jobs = [f.submit(resources=core) for _ in range(2)]
+    f.rounds(10)
+    assert [f.live(job) for job in jobs] == [[1, 0], [1, 0]]
+    policy(1.5)
+    waits = f.submit(resources=core)
+    f.rounds(10)
+    change = reason(f, waits)["change"]
+    (one,) = change["raise"]
+    more = one["by"]["vcores_milli"]
+    assert 7500 <= more <= 7503 and "(2.5 cores here) at least" in change["text"]
+    policy((1500 + more - 10) / 1000)
+    assert f.live(waits) == [0, 0]
+    policy((1500 + more) / 1000)
+    assert f.live(waits) == [1, 0]
+
+
 def test_many_jobs_are_looked_at_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rehoming, "JUDGED", 2)
     f = home_only()
