@@ -6,12 +6,15 @@ same shape, so that whoever catches ``HydraError`` needs no second case.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from contract import yamltext
 from contract.problems import FieldError, Problem, sentence
+
+Source = str | Mapping[str, int] | None  # a job file's text, or the lines of another kind of file by the job's fields
 
 
 class HydraError(Exception):
@@ -51,17 +54,33 @@ class InvalidJob(HydraError):
         super().__init__(Problem(title="The job is not valid", status=0, errors=list(errors)))
 
 
+def placed(errors: Sequence[FieldError], source: Source) -> list[FieldError]:
+    """The errors with where they stand in what a job was read from."""
+    if source is None or not errors:
+        return list(errors)
+    if isinstance(source, str):
+        return yamltext.located(errors, source)
+    return sorted((replace(e, line=_line(e.field, source)) for e in errors), key=lambda e: e.line)
+
+
+def _line(field: str, lines: Mapping[str, int]) -> int:
+    """Of a field, or of the nearest thing around it that the text says."""
+    while field and field not in lines:
+        field = field.rpartition(".")[0]
+    return lines.get(field, 0)
+
+
 @contextmanager
-def locating(text: str | None) -> Iterator[None]:
+def locating(text: Source) -> Iterator[None]:
     """What is refused meanwhile, here or by a server, tells where in a file's text it stands.
 
-    text: none where nothing was read from one.
+    text: that of a job file, or the lines of fields in another; none where nothing was read from one.
     """
     try:
         yield
     except HydraError as error:
         if text is not None and error.problem.errors:
-            located = yamltext.located(error.problem.errors, text)
+            located = placed(error.problem.errors, text)
             error.problem = error.problem.model_copy(update={"errors": located})
         raise
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from client import answers, jobfile
 from client.transport import Transport
-from contract.jobs import ActionResult, JobChecked, JobDetail, Revision, SavedView
+from contract.jobs import ActionResult, JobChecked, JobDetail, JobUpdated, Revision, SavedView
 from wire.arrays import Scalar
 
 _JOBS = "/api/v1/jobs"
@@ -38,16 +38,16 @@ class JobCalls:
         """
         return self._change(job_id, "restart", {"group": group, "index": index})
 
-    def update(self, job_id: int, revision: int, spec: dict[str, Any], **rules: float | None) -> JobDetail:
+    def update(self, job_id: int, revision: int, spec: dict[str, Any], **rules: float | None) -> JobUpdated:
         """Have a service run what ``spec``, a packed job file (``jobfile.pack``), says; its files are uploaded before.
 
         revision: the one you know, as ``job`` says; where another one is in force by now it is refused. rules:
         ``max_unavailable``, ``max_surge``, ``min_ready_s``, ``deadline_s``, ``max_failures``. ``rollout`` of the
-        job says how far it is.
+        job says how far it is; ``unchanged`` that it runs this already, and nothing was begun.
         """
         body = {"spec": spec, "revision": revision} | _said(rules)
         answer = self._transport.request("PUT", f"{_JOBS}/{job_id}/spec", json=body)
-        return answers.read(JobDetail, answer.json())
+        return answers.read(JobUpdated, answer.json())
 
     def rollback(self, job_id: int, revision: int, to: int | None = None, **rules: float | None) -> JobDetail:
         """Have a service run what it ran in a revision before; ``to`` None: in the last that did not fail."""

@@ -95,7 +95,7 @@ def check(spec: dict[str, Any], base: Path, *, unknown: bool = True) -> list[Fie
 
     ``unknown`` false: but for fields that nobody here knows. The server has the last word.
     """
-    found = jobspec.parse(_as_if_stored(spec))[1]
+    found = jobspec.parse(as_if_stored(spec))[1]
     wrong = [error for error in found if unknown or error.message != NO_SUCH_FIELD]
     filled = fill(spec, JobSpec)
     missing = [error for error in _missing_sources(filled.job, base) if error.field not in filled.unknown]
@@ -108,7 +108,7 @@ def _refuse_wrong(spec: dict[str, Any], base: Path) -> None:
         raise InvalidJob(check(spec, base))
 
 
-def _as_if_stored(spec: dict[str, Any]) -> dict[str, Any]:
+def as_if_stored(spec: dict[str, Any]) -> dict[str, Any]:
     """A spec whose local files have digests already."""
     result = deepcopy(spec)
     for holder, _ in _holders(result):

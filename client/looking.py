@@ -15,7 +15,7 @@ from rich.live import Live
 from rich.text import Text
 
 from client.errors import HydraError, Unreachable, client_error
-from client.screen import Column, Format, Keyed, at_most, console, plain, printable, show, tabulated
+from client.screen import Column, Format, Keyed, at_most, console, filled, plain, printable, show, tabulated
 
 T = TypeVar("T")
 Key = tuple[Any, ...]
@@ -70,18 +70,26 @@ def listed(
     nothing: str,
     look: Looking,
     limit: int | None = None,
+    usual: Sequence[Column[T]] | None = None,
+    sparse: bool = False,
 ) -> None:
-    """``show`` of what ``fetch`` gives; where people watch, over and over."""
-    shown, order = chosen(columns, look.columns), _order(columns, look.sort)
+    """``show`` of what ``fetch`` gives; where people watch, over and over.
+
+    usual: of the columns, those that are shown unless some are chosen; sparse: and of these only what holds something.
+    """
+    sparse = sparse and look.columns is None
+    shown = list(usual) if usual and look.columns is None else chosen(columns, look.columns)
+    order = _order(columns, look.sort)
     if look.watch is None:
-        show(fetch(), shown, output, nothing=nothing, limit=limit, order=order)
+        show(fetch(), shown, output, nothing=nothing, limit=limit, order=order, sparse=sparse)
         return
     if output is Format.json:
         raise client_error("--watch draws tables", field_name="watch", remedy="Leave out -o json, or --watch.")
 
     def picture() -> RenderableType:
         rows, more = at_most(fetch(), limit) if limit else (fetch(), False)
-        table = tabulated(order(rows) if order else rows, shown)
+        rows = list(order(rows) if order else rows)
+        table = tabulated(rows, filled(rows, shown) if sparse else shown)
         if not table.row_count:
             return Text(nothing)
         return Group(table, Text(f"{limit:,} shown; there are more: --limit 0")) if more else table

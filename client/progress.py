@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 
 from rich.live import Live
 from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TransferSpeedColumn
@@ -21,6 +22,7 @@ from client.screen import cell, console, duration, printable, say, size
 from contract.jobs import Group, Job, JobDetail
 
 BAR_WIDTH = 24
+_BEGINNING = ("SUBMITTED", "ADMITTED", "RUNNING")  # of a job, in this order
 
 
 @contextmanager
@@ -62,16 +64,39 @@ def watching(*, live: bool = True) -> Iterator[Callable[[Job], None]]:
 
 
 class Lines:
-    """Says what changed since the last picture, a line per group; by default on stderr."""
+    """Says what changed since the last picture, a line per group; by default on stderr.
+
+    In the order in which it happened: a job runs before its groups end, and ends after them. Its row may be a moment
+    behind those of its groups: that it waits is not told once one was told to run, nor that it runs once one has ended.
+    """
 
     def __init__(self, tell: Callable[[str], object] = say) -> None:
         self._tell, self._said = tell, dict[str, str]()
+        self._state, self._past = "", 0  # of the job, as told last; so many of ``_BEGINNING`` its groups are beyond
 
     def show(self, job: Job) -> None:
-        for key, text in [*((f"/{g.name}", group_line(g, job.kind)) for g in job.groups), ("", headline(job))]:
-            if self._said.get(key) != text:
-                self._said[key] = text
-                self._tell(text)
+        if not job.ended:
+            self._job(job)
+        for group in sorted(job.groups, key=_since):
+            self._line(f"/{group.name}", group_line(group, job.kind))
+            self._past = max(self._past, 3 if group.finished_at else 2 if group.started_at else 0)
+        if job.ended:
+            self._job(job)
+
+    def _job(self, job: Job) -> None:
+        if job.state == self._state or job.state not in _BEGINNING[: self._past]:
+            self._state = job.state
+            self._line("", headline(job))
+
+    def _line(self, key: str, text: str) -> None:
+        if self._said.get(key) != text:
+            self._said[key] = text
+            self._tell(text)
+
+
+def _since(group: Group) -> datetime:
+    """When it came to be as it is; of one that has not begun, last."""
+    return group.finished_at or group.started_at or datetime.max.replace(tzinfo=UTC)
 
 
 def headline(job: Job) -> str:

@@ -89,18 +89,24 @@ class QueueCalls:
         rows = self._transport.request("GET", "/api/v1/usage/hours", params=params).json()["results"]
         return [answers.read(UsedHour, row) for row in rows]
 
-    def usage_csv(self, days: int = 7, owner: str | None = None) -> str:
-        """The same, hour by hour, as a CSV file's text."""
-        return self._transport.request("GET", "/api/v1/usage/hours.csv", params=_span(days) | {"owner": owner}).text
+    def usage_csv(self, days: int = 7, owner: str | None = None, *, all_accounts: bool = False) -> str:
+        """The same, hour by hour, as a CSV file's text; ``all_accounts``, for operators: with a column ``owner``."""
+        params = _span(days) | _whose(owner, all_accounts)
+        return self._transport.request("GET", "/api/v1/usage/hours.csv", params=params).text
 
     def usage_tags(self, days: int = 7, owner: str | None = None) -> list[UsedTag]:
         """What an account used by the tags of its jobs and queue, what used most first; of whole days."""
         rows = self._transport.request("GET", "/api/v1/usage/tags", params=_span(days) | {"owner": owner})
         return [answers.read(UsedTag, row) for row in rows.json()["results"]]
 
-    def usage_tags_csv(self, days: int = 7, owner: str | None = None) -> str:
-        """The same, day by day, as a CSV file's text."""
-        return self._transport.request("GET", "/api/v1/usage/tags.csv", params=_span(days) | {"owner": owner}).text
+    def usage_tags_csv(self, days: int = 7, owner: str | None = None, *, all_accounts: bool = False) -> str:
+        """The same, day by day, as a CSV file's text; ``all_accounts`` as of ``usage_csv``."""
+        params = _span(days) | _whose(owner, all_accounts)
+        return self._transport.request("GET", "/api/v1/usage/tags.csv", params=params).text
+
+
+def _whose(owner: str | None, all_accounts: bool) -> dict[str, Any]:
+    return {"owner": owner} | ({"all_accounts": "yes"} if all_accounts else {})
 
 
 def _span(days: int) -> dict[str, Any]:

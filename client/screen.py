@@ -98,11 +98,12 @@ def show(
     nothing: str,
     limit: int | None = None,
     order: Callable[[Iterable[T]], Iterable[T]] | None = None,
+    sparse: bool = False,
 ) -> None:
     """A list as a table or as JSON; ``nothing`` is what people read instead of an empty table.
 
     limit: at most so many rows, of which stderr tells where there are more; None or 0: all.
-    order: of those that are shown.
+    order: of those that are shown. sparse: a table has no columns that hold nothing; stderr names them.
     """
     if limit:
         rows, more = at_most(rows, limit)
@@ -110,6 +111,12 @@ def show(
         rows = order(rows)
     if output is Format.json:
         print_json(rows)
+    elif sparse:
+        rows = list(rows)
+        kept = filled(rows, columns)
+        _tabulated(rows, kept, nothing)
+        if rows and len(kept) < len(columns):
+            say(f"Left out, with nothing in them: {', '.join(each[0] for each in columns if each not in kept)}")
     else:
         _tabulated(rows, columns, nothing)
     if limit and more:
@@ -120,6 +127,11 @@ def at_most(rows: Iterable[T], limit: int) -> tuple[list[T], bool]:
     """The first ``limit`` rows, and whether there is one more."""
     found = list(islice(rows, limit + 1))
     return found[:limit], len(found) > limit
+
+
+def filled(rows: Sequence[T], columns: Sequence[Column[T]]) -> list[Column[T]]:
+    """The columns that hold something in some row."""
+    return [(title, take) for title, take in columns if any(plain(take(row)).strip() not in ("", "-") for row in rows)]
 
 
 def _tabulated(rows: Iterable[T], columns: Sequence[Column[T]], nothing: str) -> None:

@@ -119,6 +119,14 @@ class JobDetail(Job):
     schedule: JobSchedule | None = None
 
 
+class JobUpdated(JobDetail):
+    """``unchanged``: it runs what was asked for already, and nothing was begun."""
+
+    model_config = ALL_SAID
+
+    unchanged: bool = False
+
+
 class Revision(Answer):
     """What a service ran, or runs. outcome: what became of it beside being followed by another, in words. back: the
     number of the revision it is the same as, where it was taken back to that."""

@@ -30,7 +30,8 @@ class FieldError:
     @property
     def where(self) -> str:
         """``groups.0.count (group map, line 4, column 12)``, of which what nobody knows is left out."""
-        spot = f"line {self.line}, column {self.column}" if self.line else ""
+        column = f", column {self.column}" if self.column else ""
+        spot = f"line {self.line}{column}" if self.line else ""
         known = ", ".join(part for part in (self.group and f"group {self.group}", spot) if part)
         return f"{self.field} ({known})".lstrip() if known else self.field
 

@@ -181,7 +181,8 @@ class UsedHour(Answer):
 
 
 class UsedTag(Answer):
-    """``tag``: of jobs, a job counting for each that it has; "" for those past the first of a day that are told apart.
+    """``tag``: of jobs, a job counting for each that it has; "" of those without one, "(others)" past the first of a
+    day that are told apart.
 
     failed: of the containers, those that ended otherwise than well. cpu_ms: what they took of processors.
     peak_memory_mib_s: the most memory that each took, times its seconds. tasks: that could have started when their job

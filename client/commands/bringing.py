@@ -36,8 +36,8 @@ def _text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
 _Readable.add_representer(str, _text)
 
 
-def brought(file: Path, *, accept_losses: bool) -> tuple[dict[str, Any], str | None]:
-    """The job that a file of any kind describes, and the text in which its fields stand, of a job file.
+def brought(file: Path, *, accept_losses: bool) -> tuple[dict[str, Any], str | dict[str, int]]:
+    """The job that a file of any kind describes, and where its fields stand: a job file's text, or lines of another.
 
     What was made of a script or a manifest is told on stderr. ``HydraError`` where something essential is lost and that
     was not accepted.
@@ -53,7 +53,7 @@ def brought(file: Path, *, accept_losses: bool) -> tuple[dict[str, Any], str | N
             field_name=str(file),
             remedy="Add --accept-losses, or write it as a job file: hydractl convert FILE > job.yaml",
         )
-    return made.spec, None
+    return made.spec, made.places
 
 
 def as_text(spec: dict[str, Any]) -> str:

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
+import typer
+
+from client import jobfile
+from client.commands.common import connected
+from client.errors import HydraError, InvalidJob, Source, placed
 from client.screen import Column, Format, print_json, say, show, show_one
-from contract import yamltext
 from contract.jobs import JobChecked, Outlook, SubClusterFit
 from contract.problems import FieldError
 
+_INVALID = 422
 _FITS: list[Column[SubClusterFit]] = [
     ("SUB-CLUSTER", lambda f: f.sub_cluster),
     ("COULD HOLD IT", lambda f: f.fits),
@@ -16,13 +23,38 @@ _FITS: list[Column[SubClusterFit]] = [
 ]
 
 
-def warn(warnings: Sequence[FieldError], text: str | None = None) -> None:
+def warn(warnings: Sequence[FieldError], text: Source = None) -> None:
     """What keeps a job from ever starting, a line each, on stderr. text: of the job file, in which they stand."""
-    for each in yamltext.located(warnings, text) if warnings and text else warnings:
+    for each in placed(warnings, text):
         say(f"hydractl: warning: {each.said()}")
 
 
-def told_before(checked: JobChecked, output: Format, text: str | None = None) -> None:
+def packed(ctx: typer.Context, spec: dict[str, Any], base: Path) -> jobfile.Packed:
+    """As ``jobfile.pack``; a job that is refused here tells what the server finds wrong with it, too."""
+    try:
+        return jobfile.pack(spec, base)
+    except InvalidJob as refused:
+        raise InvalidJob(with_servers(ctx, spec, refused.problem.errors)) from None
+
+
+def with_servers(ctx: typer.Context, spec: dict[str, Any], wrong: Sequence[FieldError]) -> list[FieldError]:
+    """These errors, and those that only the server knows: of queues, secrets, receivers. These alone without one."""
+    known = {(error.field, error.message) for error in wrong}
+    return [*wrong, *(error for error in _servers(ctx, spec) if (error.field, error.message) not in known)]
+
+
+def _servers(ctx: typer.Context, spec: dict[str, Any]) -> list[FieldError]:
+    try:
+        with connected(ctx, retry_s=0, timeout_s=5) as client:
+            client.check(jobfile.as_if_stored(spec))
+    except HydraError as refused:
+        return refused.problem.errors if refused.status == _INVALID else []
+    except (TypeError, ValueError):  # a date, or a number that is none: JSON has no word for it
+        return []
+    return []
+
+
+def told_before(checked: JobChecked, output: Format, text: Source = None) -> None:
     """What the server said of a job that it was only asked about, whose job file has this text."""
     warn(checked.warnings, text)
     if output is Format.json:

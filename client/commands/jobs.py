@@ -15,15 +15,14 @@ from client.answers import to_json
 from client.api import Client
 from client.commands.bringing import AcceptOption, SetOption, brought, settings
 from client.commands.common import JobArgument, complete_group, complete_node, complete_queue, connected
-from client.commands.dryrun import told_before, warn
+from client.commands.dryrun import packed, told_before, warn, with_servers
 from client.commands.nodes import find, moment
 from client.commands.views import view_named
-from client.errors import HydraError, InvalidJob, client_error, locating
+from client.errors import HydraError, InvalidJob, client_error, locating, placed
 from client.follow import Printer, follow_job, where_it_says
 from client.looking import Looking, WatchOption, listed, picking, sorting
 from client.progress import headline, rollout_line, uploading, watching
 from client.screen import Column, Format, OutputOption, duration, plain, print_json, say, show, show_one, told
-from contract import yamltext
 from contract.jobs import Container, Event, Group, Job, JobDetail, JobPlace, Task
 from contract.jobspec import JobSpec
 from contract.parameters import fill
@@ -70,13 +69,13 @@ def submit(
     spec.update({k: v for k, v in {"name": name, "queue": queue, "priority": priority}.items() if v is not None})
     spec = jobfile.given(spec, settings(values))
     with connected(ctx) as client, locating(text):
-        packed = jobfile.pack(spec, file.parent)
+        ready = packed(ctx, spec, file.parent)
         if dry_run:
-            told_before(client.check(packed.spec), output, text)
+            told_before(client.check(ready.spec), output, text)
             return
         with uploading() as on_upload:
-            client.upload_all(packed.uploads, on_upload)
-        job = client.submit(packed.spec, idempotency_key=key)
+            client.upload_all(ready.uploads, on_upload)
+        job = client.submit(ready.spec, idempotency_key=key)
         warn(job.warnings, text)
         if quiet:
             print(job.id, flush=True)
@@ -130,7 +129,8 @@ def validate(
     spec, text = brought(file, accept_losses=True)
     spec = jobfile.given(spec, settings(values))
     wrong = jobfile.check(spec, file.parent)
-    wrong = yamltext.located(wrong, text) if wrong and text else wrong
+    wrong = with_servers(ctx, spec, wrong) if server and wrong else wrong
+    wrong = placed(wrong, text)
     if server and not wrong:
         with connected(ctx) as client, locating(text):
             warn(client.check(jobfile.pack(spec, file.parent).spec).warnings, text)

@@ -53,16 +53,18 @@ def show_diff(found: PolicyDiff) -> None:
             print(f"   {printable(change.text)}")
 
 
-def pushed(found: Pushed, output: Format) -> None:
-    """Say what came of a change."""
+def pushed(found: Pushed, output: Format, restores: int | None = None) -> None:
+    """Say what came of a change. restores: the version whose document it brings back."""
+    as_it_was = f", and says what version {restores} said" if restores else ""
     if output is Format.json:
         print_json(found)
     elif found.proposal:
         print(awaits_approval(found.proposal))
     elif found.policy and found.changed:
-        print(f"version {found.policy.version} is in force")
+        print(f"version {found.policy.version} is in force{as_it_was}")
+        say("Who runs it: hydractl policy status")
     elif found.policy:
-        print(f"no change: version {found.policy.version} is in force")
+        print(f"no change: version {found.policy.version} is in force{as_it_was}")
 
 
 def need_message(message: str) -> None:
@@ -166,4 +168,4 @@ def rollback(
         if not yes and sys.stdin.isatty() and not typer.confirm("Do that?"):
             say("Nothing was changed.")
             raise typer.Exit(1)
-        pushed(client.rollback_policy(version, message, parent=now.version, force=force), output)
+        pushed(client.rollback_policy(version, message, parent=now.version, force=force), output, restores=version)

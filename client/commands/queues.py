@@ -10,12 +10,14 @@ import typer
 
 from client.commands.cluster import resources
 from client.commands.common import connected
+from client.errors import client_error
 from client.looking import Looking, WatchOption, listed, picking, sorting
 from client.queuecalls import QueueCell, QueueStanding
 from client.screen import Column, Format, Keyed, OutputOption, duration, print_json, printable, show
 from contract.queues import Queue, QueueDetail, UsedHour, UsedTag
 from wire.resources import OF_AXIS
 
+PRIORITY_MAX = 499  # that any job may have
 RESOURCES = {each.word.lower(): axis for axis, each in OF_AXIS.items()}
 ResourceOption = Annotated[
     str | None, typer.Option(help=f"One of {', '.join(RESOURCES)}; what each queue wants most of without it.")
@@ -24,7 +26,7 @@ ResourceOption = Annotated[
 
 def queues(
     ctx: typer.Context,
-    long: Annotated[bool, typer.Option("--long", "-l", help="Also orderings and limits of users and jobs.")] = False,
+    long: Annotated[bool, typer.Option("--long", "-l", help="Orderings and limits, in place of what is used.")] = False,
     tree: Annotated[bool, typer.Option("--tree", help="What each holds, wants and was given, as a tree.")] = False,
     matrix: Annotated[bool, typer.Option("--matrix", help="A branch in every sub-cluster.")] = False,
     under: Annotated[str, typer.Option(help="With --matrix: the branch.")] = "root",
@@ -47,7 +49,8 @@ def queues(
         elif tree:
             listed(partial(client.queue_tree, sub_cluster), TREE, output, nothing="There are no queues.", look=look)
         else:
-            listed(client.queues, LIST + (MORE if long else []), output, nothing="There are no queues.", look=look)
+            usual, nothing = LONG if long else LIST, "There are no queues."
+            listed(client.queues, LIST + MORE, output, nothing=nothing, look=look, usual=usual, sparse=long)
 
 
 def _why(found: QueueDetail, output: Format) -> None:
@@ -67,21 +70,23 @@ def usage(
     ctx: typer.Context,
     days: Annotated[int, typer.Option(min=1, max=400, help="So many days back.")] = 7,
     owner: Annotated[str | None, typer.Option(help="Whose, for operators; your own without it.")] = None,
+    all_accounts: Annotated[
+        bool, typer.Option("--all-accounts", help="With --csv: of all, each line with its owner; for operators.")
+    ] = False,
     hourly: Annotated[bool, typer.Option("--hourly", help="Per hour instead of per day.")] = False,
     by_tag: Annotated[bool, typer.Option("--by-tag", help="Per tag of the jobs, in all the time.")] = False,
     csv: Annotated[bool, typer.Option("--csv", help="The whole ledger as CSV.")] = False,
     output: OutputOption = Format.table,
 ) -> None:
     """What your jobs used, by the time in which their containers ended. A job counts for each of its tags."""
+    if all_accounts and not csv:
+        raise client_error("is of the CSV file alone", field_name="--all-accounts", remedy="add --csv")
     with connected(ctx) as client:
-        if by_tag and csv:
-            print(client.usage_tags_csv(days, owner), end="")
+        if csv:
+            read = client.usage_tags_csv if by_tag else client.usage_csv
+            print(read(days, owner, all_accounts=all_accounts), end="")
         elif by_tag:
-            show(
-                client.usage_tags(days, owner), TAGGED, output, nothing="No job with a tag used anything in this time."
-            )
-        elif csv:
-            print(client.usage_csv(days, owner), end="")
+            show(client.usage_tags(days, owner), TAGGED, output, nothing="Nothing was used in this time.")
         else:
             rows = client.usage(days, owner, "hour" if hourly else "day")
             show(rows, USED, output, nothing="Nothing was used in this time.")
@@ -116,27 +121,39 @@ USED: list[Column[UsedHour]] = [
     ("CORE HOURS", lambda u: _hours(u.vcores_milli_s / 3_600_000)), ("GPU HOURS", lambda u: _hours(u.gpu_s / 3600)),
 ]  # fmt: skip
 TAGGED: list[Column[UsedTag]] = [
-    ("TAG", lambda u: u.tag or "(others)"), ("QUEUE", lambda u: u.queue), ("CONTAINERS", lambda u: u.containers),
+    ("TAG", lambda u: u.tag or "(no tag)"), ("QUEUE", lambda u: u.queue), ("CONTAINERS", lambda u: u.containers),
     ("FAILED", lambda u: u.failed), ("GIB HOURS", lambda u: _hours(u.memory_mib_s / 1024 / 3600)),
     ("USED AT PEAK", lambda u: _hours(u.peak_memory_mib_s / 1024 / 3600)),
     ("CORE HOURS", lambda u: _hours(u.vcores_milli_s / 3_600_000)), ("USED", lambda u: _hours(u.cpu_ms / 3_600_000)),
     ("GPU HOURS", lambda u: _hours(u.gpu_s / 3600)),
     ("MEAN WAIT S", lambda u: f"{u.waited_s / u.tasks:.1f}" if u.tasks else "-"),
 ]  # fmt: skip
+
+
+def _per_user(q: Queue) -> str:
+    """What one user may hold, where that is less than the queue may."""
+    return "-" if q.user_limit == q.maximum else resources(q.user_limit)
+
+
+def _max_priority(q: Queue) -> int | None:
+    """The highest that it allows, where jobs may have a higher one elsewhere."""
+    return None if q.max_priority == PRIORITY_MAX else q.max_priority
+
+
 LIST: list[Column[Queue]] = [
     ("QUEUE", lambda q: q.path), ("STATE", lambda q: q.state),
     ("GUARANTEED", lambda q: resources(q.guaranteed)), ("MAXIMUM", lambda q: resources(q.maximum)),
     ("USED", lambda q: resources(q.used)), ("PENDING", lambda q: q.pending), ("JOBS", lambda q: q.live_jobs),
-    ("YOU MAY SUBMIT", lambda q: q.may_submit),
+    ("SUBMIT", lambda q: q.may_submit),
 ]  # fmt: skip
 MORE: list[Column[Queue]] = [
-    ("ORDERING", lambda q: q.ordering), ("WEIGHT", lambda q: q.weight),
-    ("PER USER", lambda q: resources(q.user_limit)), ("MAX JOBS", lambda q: q.max_running_jobs),
-    ("MAX JOBS PER USER", lambda q: q.max_running_jobs_per_user),
-    ("MAX LIVE JOBS", lambda q: q.max_live_jobs_per_user), ("MAX LIVE TASKS", lambda q: q.max_live_tasks_per_user),
-    ("MAX LIVE MIB", lambda q: q.max_live_mib_per_user), ("MAX PRIO", lambda q: q.max_priority),
-    ("PARTITION", lambda q: q.default_partition), ("PREEMPTABLE", lambda q: q.preemptable),
+    ("ORDER", lambda q: q.ordering), ("PREEMPT", lambda q: q.preemptable), ("WEIGHT", lambda q: q.weight),
+    ("PER USER", _per_user), ("MAX JOBS", lambda q: q.max_running_jobs),
+    ("JOBS/USER", lambda q: q.max_running_jobs_per_user), ("LIVE/USER", lambda q: q.max_live_jobs_per_user),
+    ("TASKS/USER", lambda q: q.max_live_tasks_per_user), ("MIB/USER", lambda q: q.max_live_mib_per_user),
+    ("MAX PRIO", _max_priority), ("PARTITION", lambda q: q.default_partition),
 ]  # fmt: skip
+LONG = [column for column in LIST if column[0] not in ("USED", "PENDING")] + MORE
 
 
 def register(app: typer.Typer) -> None:

@@ -159,7 +159,7 @@ def _file(client: Client, file: Path, values: dict[str, str], *, accept_losses: 
     if send:
         with uploading() as on_upload:
             client.upload_all(packed.uploads, on_upload)
-    return text if text is not None and packed.spec == spec else as_text(packed.spec)
+    return text if isinstance(text, str) and packed.spec == spec else as_text(packed.spec)
 
 
 @schedule.command("create")

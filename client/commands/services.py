@@ -90,7 +90,10 @@ def update(
             client.upload_all(packed.uploads, on_upload)
         known = revision or client.job(job).revision
         done = client.update(job, known, packed.spec, max_failures=max_failures, **rules)
-        _told(done, f"asked to roll {file} out", output)
+        if done.unchanged and output is not Format.json:
+            print(f"job {done.id}: unchanged, it runs what {file} says as revision {done.revision}")
+        else:
+            _told(done, f"asked to roll {file} out", output)
 
 
 def rollback(

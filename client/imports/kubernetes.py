@@ -24,6 +24,10 @@ _MANIFEST = re.compile(r'^(?:apiVersion|\s*\{?\s*"apiVersion")\s*:', re.MULTILIN
 _REFERENCE = re.compile(r"\$\$|\$\(([A-Za-z_.][\w.-]*)\)")
 _TAG = re.compile(r"[A-Za-z0-9][-A-Za-z0-9_.:/=]{0,62}")
 _DEFAULT_RETRIES, _RETRIES_MAX, _GRACE_S_MAX = 6, 100, 3600
+# Why of a request and a limit the other one is what a task asks for.
+_WHY = {
+    "vcores_milli": "for which room is kept", "memory_mib": "beyond which a task is stopped", "gpus": "the larger one",
+}  # fmt: skip
 Path = tuple[str | int, ...]
 
 
@@ -351,19 +355,29 @@ class _Reader:
         )  # fmt: skip
         resources = self.mapping(given, path, known)
         asked = {name: self._amounts(resources.get(name, {}), (*path, name)) for name in ("requests", "limits")}
-        requests, limits = asked["requests"], asked["limits"]
-        memory = max(requests.get("memory", Decimal(0)), limits.get("memory", Decimal(0))) / 2**20
-        cpu = requests.get("cpu") or limits.get("cpu") or Decimal(0)
-        found = {
-            "memory_mib": units.whole_up(memory),
-            "vcores_milli": units.whole_up(cpu * 1000),
-            "gpus": max(_gpus(requests), _gpus(limits)),
-        }
+        memory, cpu = self._one_of(asked, path, "memory"), self._one_of(asked, path, "cpu")
+        gpus = sum(self._one_of(asked, path, name) for name in fields.GPUS)
+        found = {"memory_mib": memory, "vcores_milli": cpu, "gpus": gpus}
         if not memory:
             self.remarks.noted(0, "no memory is asked for", "memory_mib: 256, Hydra's default; more stops the task")
         if not cpu:
             self.remarks.noted(0, "no cpu is asked for", "vcores_milli: 1000, Hydra's default")
         return {axis: amount for axis, amount in found.items() if amount}
+
+    def _one_of(self, asked: dict[str, dict[str, Decimal]], path: Path, name: str) -> int:
+        """What is asked for of a resource: of cores the request, of all else the larger one; it is said which."""
+        given = {which: amounts[name] for which, amounts in asked.items() if name in amounts}
+        if not given:
+            return 0
+        which = "requests" if name == "cpu" and given.get("requests") else max(given, key=lambda each: given[each])
+        axis, units_each = fields.RESOURCES[name]
+        amount = units.whole_up(given[which] * units_each)
+        said = f"{axis}: {amount}"
+        others = [each for each in given if each != which]
+        self.taken((*path, which, name), f"{said}, the {which[:-1]}" if others else said)
+        for other in others:
+            self.noted((*path, other, name), f"the {which[:-1]} is taken, {_WHY[axis]}")
+        return amount
 
     def _amounts(self, given: Any, path: Path) -> dict[str, Decimal]:
         """Amounts by the resource's name; what Hydra does not count is said."""
@@ -375,9 +389,8 @@ class _Reader:
             except ValueError as error:
                 self.error(at, str(error))
                 continue
-            if name in ("cpu", "memory", *fields.GPUS):
+            if name in fields.RESOURCES:
                 found[name] = amount
-                self.taken(at, f"resources: {value}")
             elif name == "ephemeral-storage":
                 self.noted(at, "no room on disk is set aside")
             else:
@@ -388,10 +401,6 @@ class _Reader:
 def _kind(document: Any) -> str:
     kind = document.get("kind") if isinstance(document, dict) else None
     return kind if isinstance(kind, str) else "none"
-
-
-def _gpus(amounts: dict[str, Decimal]) -> int:
-    return sum(units.whole_up(amounts.get(name, Decimal(0))) for name in fields.GPUS)
 
 
 def _expanded(text: str, env: dict[str, str]) -> str:

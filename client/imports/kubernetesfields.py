@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 _NOT_HERE = "Hydra has nothing like it"
 _PROCESS = "tasks are processes on the node, under your own user there"
 _NO_IMAGE = "tasks are processes on the node, not in images: what it runs has to be there, or among the job's files"
@@ -89,3 +91,8 @@ REFERENCES = {
     "metadata.labels['job-name']": "$HYDRA_JOB_NAME",
 }  # fmt: skip
 GPUS = ("nvidia.com/gpu", "amd.com/gpu", "gpu.intel.com/i915", "gpu.intel.com/xe")
+# What of Hydra a resource is, and how many units of it one is.
+RESOURCES: dict[str, tuple[str, Decimal]] = {
+    "cpu": ("vcores_milli", Decimal(1000)), "memory": ("memory_mib", Decimal(1) / 2**20),
+    **dict.fromkeys(GPUS, ("gpus", Decimal(1))),
+}  # fmt: skip

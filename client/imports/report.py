@@ -9,7 +9,7 @@ from enum import IntEnum
 from reprlib import Repr
 from typing import Any
 
-from client.errors import InvalidJob
+from client.errors import InvalidJob, placed
 from contract import jobspec
 from contract.problems import FieldError
 
@@ -50,8 +50,12 @@ class Remarks:
 
     found: list[Remark] = field(default_factory=list)
     wrong: list[tuple[int, FieldError]] = field(default_factory=list)  # each with its line
+    lines: dict[str, int] = field(default_factory=dict)  # of the text, by the field of the job that came from there
 
-    def taken(self, line: int, what: str, became: str) -> None:
+    def taken(self, line: int, what: str, became: str, of: str = "") -> None:
+        """``of``: the field of the job."""
+        if of:
+            self.lines[of] = line
         self.found.append(Remark(line, what, became, Fate.TAKEN))
 
     def noted(self, line: int, what: str, why: str) -> None:
@@ -71,6 +75,7 @@ class Converted:
     source: str
     spec: dict[str, Any]
     remarks: list[Remark]
+    places: dict[str, int]  # as ``Remarks.lines``
 
     @property
     def lost(self) -> list[Remark]:
@@ -89,10 +94,10 @@ class Converted:
 def finished(source: str, spec: dict[str, Any], remarks: Remarks) -> Converted:
     """The document as the server would take it; ``InvalidJob`` with all that is wrong."""
     wrong = [error for _, error in sorted(remarks.wrong, key=lambda each: each[0])]
-    wrong = wrong or [replace(error, group="") for error in jobspec.parse(spec)[1]]  # the text knows of no groups
-    if wrong:
+    found = [replace(error, group="") for error in jobspec.parse(spec)[1]]  # the text knows of no groups
+    if wrong := wrong or placed(found, remarks.lines):
         raise InvalidJob(wrong)
-    return Converted(source, spec, remarks.found)
+    return Converted(source, spec, remarks.found, remarks.lines)
 
 
 def meant(name: str, known: Iterable[str]) -> str:

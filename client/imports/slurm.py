@@ -39,7 +39,7 @@ def convert(text: str, name: str) -> Converted:
     called = reader.take("job-name")
     spec: dict[str, Any] = {"name": job_name(called.value if called else PurePath(name).stem)}
     if called:
-        remarks.taken(called.line, called.text, f"name: {spec['name']}")
+        remarks.taken(called.line, called.text, f"name: {spec['name']}", "name")
     spec["groups"] = [group]
     remarks.noted(0, "its folder", "a work folder of its own, removed after the end: keep files by `outputs`")
     slurmscript.look_through(text, reader.ntasks, set(group["env"]) | reader.array_variables, remarks)
@@ -84,9 +84,10 @@ class _Reader:
             self.remarks.error(option.line, f"--{name}: {error}")
             return otherwise, None
 
-    def taken(self, option: Option | None, became: str) -> None:
+    def taken(self, option: Option | None, became: str, of: str = "") -> None:
+        """``of``: the field of the group."""
         if option:
-            self.remarks.taken(option.line, option.text, became)
+            self.remarks.taken(option.line, option.text, became, of and f"groups.0.{of}")
 
     def lost(self, option: Option | None, why: str) -> None:
         if option:
@@ -121,7 +122,7 @@ class _Reader:
         cpus, per_task = self.read("cpus-per-task", _number, 1)
         whole = f"vcores_milli: {self.ntasks * cpus * 1000}, of one container"
         for option in (tasks, per_node, per_task):
-            self.taken(option, whole)
+            self.taken(option, whole, "resources.vcores_milli")
         if self.nodes > 1:
             self.lost(of_nodes, "a container is on one node, and gets what all nodes together would have")
         else:
@@ -135,7 +136,7 @@ class _Reader:
             (count, kinds, others), option = self.read(name, _gres if name == "gres" else _gpu_list, nothing)
             most = max(most, count * times)
             if count:
-                self.taken(option, f"gpus: {count * times}")
+                self.taken(option, f"gpus: {count * times}", "resources.gpus")
             for kind in kinds:
                 self.lost(option, f"any GPU would do, not {kind} alone: say a label of such nodes in node_labels")
             for other in others:
@@ -153,7 +154,7 @@ class _Reader:
                 self.remarks.error(option.line, f"--{name} is said, and no GPU asked for", "add --gpus")
             elif option:
                 found = max(found, each * times)
-                self.taken(option, f"memory_mib: {units.whole_up(each * times)}")
+                self.taken(option, f"memory_mib: {units.whole_up(each * times)}", "resources.memory_mib")
         if not found:
             self.remarks.noted(0, "no --mem", "memory_mib: 256, Hydra's default; more of it stops the task")
         return units.whole_up(found)
@@ -165,7 +166,7 @@ class _Reader:
             return None
         group["count"] = len(indices)
         self.array_variables = {"SLURM_ARRAY_JOB_ID", "SLURM_ARRAY_TASK_ID"}
-        self.taken(option, f"count: {len(indices)}; SLURM_ARRAY_TASK_ID is set")
+        self.taken(option, f"count: {len(indices)}; SLURM_ARRAY_TASK_ID is set", "count")
         if most and most < len(indices):
             self.lost(option, f"as many run at once as have room, not {most} at most")
         return indices
@@ -208,7 +209,7 @@ class _Reader:
             self.remarks.noted(option.line, option.text, "no limit, for Hydra's go up to 30 days")
         elif time_s:
             group["timeout_s"] = time_s
-            self.taken(option, f"timeout_s: {time_s}")
+            self.taken(option, f"timeout_s: {time_s}", "timeout_s")
         elif option:
             self.taken(option, "no limit")
 
@@ -216,19 +217,19 @@ class _Reader:
         partition = self.take("partition")
         if partition and _PARTITION.fullmatch(partition.value):
             group["partition"] = partition.value
-            self.taken(partition, f"partition: {partition.value}, where the operator has named nodes so")
+            self.taken(partition, f"partition: {partition.value}, where the operator has named nodes so", "partition")
         else:
             self.lost(partition, "not the name of one partition of Hydra: those of its queue are taken")
         labels = []
         features, excluded, wanted = self.take("constraint"), self.take("exclude"), self.take("nodelist")
         if features and _FEATURES.fullmatch(features.value):
             labels.append(features.value.replace("&", " && ").replace("|", " || "))
-            self.taken(features, f"node_labels: {labels[0]}")
+            self.taken(features, f"node_labels: {labels[0]}", "node_labels")
         else:
             self.lost(features, "only names with & or | between them are understood")
         if excluded and _PLAIN_NAMES.fullmatch(excluded.value):
             labels.append(f"!(node in ({excluded.value.replace(',', ', ')}))")
-            self.taken(excluded, f"node_labels: {labels[-1]}")
+            self.taken(excluded, f"node_labels: {labels[-1]}", "node_labels")
         else:
             self.lost(excluded, "only names with commas between them are understood")
         if labels:
@@ -237,7 +238,7 @@ class _Reader:
             )
         if wanted and _PLAIN_NAMES.fullmatch(wanted.value) and "," not in wanted.value:
             group["locality"] = {"nodes": [wanted.value], "relax": False}
-            self.taken(wanted, "locality: that node alone")
+            self.taken(wanted, "locality: that node alone", "locality")
         else:
             self.lost(wanted, "a container is on one node: name one")
 

@@ -104,8 +104,8 @@ class Changes:
         self.homes.add(sub)
 
     def use_tagged(self, day: int, job: "JobEntry", sums: Sequence[int]) -> None:
-        """Add these, as ``tagged`` has them, for each of the job's tags."""
-        for tag in job.tags:
+        """Add these, as ``tagged`` has them, for each of the job's tags, or of none for the empty one."""
+        for tag in job.tags or ("",):
             key = day, job.queue, job.owner, tag
             self.tagged[key] = [a + b for a, b in zip(self.tagged.get(key, (0,) * len(sums)), sums, strict=True)]
 

@@ -36,8 +36,11 @@ def scale(user: User, actor: Actor, job: Job, asked: ScaleRequest) -> None:
     actions.scale(actor, job, asked.group, asked.count, user.username, claim)
 
 
-def update(user: User, actor: Actor, job: Job, asked: UpdateRequest) -> None:
-    """Ask the home to roll it out. ``Invalid`` names every field that is wrong, or that cannot change."""
+def update(user: User, actor: Actor, job: Job, asked: UpdateRequest) -> bool:
+    """Ask the home to roll it out; false where that is what the job runs already, and nothing is asked.
+
+    ``Invalid`` names every field that is wrong, or that cannot change.
+    """
     actions.refuse_others(job)
     spec, wrong = parse(asked.spec, "spec.", int(settings.HYDRA["max_tasks_per_job"]))
     if spec is None:
@@ -50,8 +53,11 @@ def update(user: User, actor: Actor, job: Job, asked: UpdateRequest) -> None:
     after = spec.model_dump(mode="json")
     for group, was in zip(after["groups"], before["groups"], strict=True):
         group["count"] = was["count"]
+    if _runs(before, after) and actions.settled(job, asked.revision):
+        return False
     stored = before | {"files": after["files"], "groups": after["groups"]}
     _ask(user, actor, job, asked, stored, _size(user, job, stored), None)
+    return True
 
 
 def rollback(user: User, actor: Actor, job: Job, asked: RollbackRequest) -> None:
@@ -99,6 +105,12 @@ def _fixed(spec: JobSpec, before: Json) -> list[FieldError]:
             if now[name] != old[name]
         ]
     return found
+
+
+def _runs(before: Json, after: Json) -> bool:
+    """Whether what is stored says the same of files and groups."""
+    groups = [_whole(group) for group in before["groups"]]
+    return bool(groups == after["groups"] and before.get("files", []) == after["files"])
 
 
 def _whole(was: Json) -> Json:

@@ -117,7 +117,12 @@ def _raise(situation: Situation) -> tuple[Situation, Change]:
         for row, more in rise.items()
     ]
     parts = [f"{situation.maxima_names[row]} by {amounts_text(situation.axis, more)}" for row, more in rise.items()]
-    together = " in all sub-clusters together, over which it is divided" if situation.in_all else ""
+    together = ""
+    if situation.in_all:
+        parts = [
+            f"{part} ({amounts_text(situation.axis, lacks[row])} here)" for part, row in zip(parts, rise, strict=True)
+        ]
+        together = " at least in all sub-clusters together, because a limit is divided over them"
     return raised, {"what": "maximum", "raise": by, "text": f"Raise {' and '.join(parts)}{together}."}
 
 

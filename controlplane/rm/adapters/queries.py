@@ -1,5 +1,6 @@
 """The RM's SQL, named."""
 
+from controlplane.statestore.models.audit import OTHERS
 from controlplane.statestore.resourcecolumns import (
     HELD,
     SECONDS,
@@ -342,7 +343,8 @@ SELECT to_timestamp(hour * 3600.0), %s, queue, owner, containers, {", ".join(SEC
 ON CONFLICT (hour, sub_cluster_id, queue, owner_id) DO UPDATE
    SET containers = u.containers + EXCLUDED.containers, {per_axis_second("{0} = u.{0} + EXCLUDED.{0}")}
 """
-# Of a day an account has so many tags of its own, those that came first; all others together have the empty one.
+# Of a day an account has so many tags of its own, those that came first; all others together have one name. What has
+# the empty one is of jobs without a tag, and always told apart.
 ADD_TAGGED = f"""
 WITH more AS MATERIALIZED (
     SELECT date '1970-01-01' + day::int AS day, queue, owner, tag, {", ".join(TAG_SUMS)}
@@ -351,7 +353,7 @@ WITH more AS MATERIALIZED (
 ), known AS MATERIALIZED (
     SELECT DISTINCT m.owner, m.day, k.tag
       FROM (SELECT DISTINCT owner, day FROM more) m
-      JOIN statestore_usagetag k ON k.owner_id = m.owner AND k.day = m.day WHERE k.tag <> ''
+      JOIN statestore_usagetag k ON k.owner_id = m.owner AND k.day = m.day WHERE k.tag NOT IN ('', '{OTHERS}')
 ), placed AS (
     SELECT owner, day, tag,
            EXISTS (SELECT FROM known k WHERE (k.owner, k.day, k.tag) = (m.owner, m.day, m.tag)) AS known,
@@ -359,8 +361,9 @@ WITH more AS MATERIALIZED (
       FROM (SELECT DISTINCT owner, day, tag FROM more) m
 ), named AS (
     SELECT owner, day, tag,
-           CASE WHEN known OR had + row_number() OVER (PARTITION BY owner, day, known ORDER BY tag) <= %s
-                THEN tag ELSE '' END AS name
+           CASE WHEN known OR tag = ''
+                  OR had + row_number() OVER (PARTITION BY owner, day, known OR tag = '' ORDER BY tag) <= %s
+                THEN tag ELSE '{OTHERS}' END AS name
       FROM placed
 )
 INSERT INTO statestore_usagetag AS u (day, sub_cluster_id, queue, owner_id, tag, {", ".join(TAG_SUMS)})

@@ -155,9 +155,8 @@ def end(m: Memory, c: Changes, endings: np.ndarray) -> None:
         held = int(held_sum[stop] - held_sum[start])
         c.use(c.at_us // _HOUR_US, job.queue, job.owner, stop - start, held, had)
         ended = endings[part]
-        if job.tags:
-            first_us = allocated_us[part][attempts[part] == 1]
-            c.use_tagged(c.at_us // _DAY_US, job, _tagged(job, group, ended, held_us[part], first_us))
+        first_us = allocated_us[part][attempts[part] == 1]
+        c.use_tagged(c.at_us // _DAY_US, job, _tagged(job, group, ended, held_us[part], first_us))
         if states[stop - 1] != _SUCCEEDED and (failed := ended["state"] == _FAILED).any():
             m.avoid(job, nodes[part][failed].tolist())
         if job.home:

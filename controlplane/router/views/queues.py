@@ -21,7 +21,7 @@ from contract.queuetree import QueueUse as QueueUseAnswer
 from controlplane import clock
 from controlplane.accounts.models import User
 from controlplane.accounts.rights import sees_everything
-from controlplane.statestore.errors import Invalid
+from controlplane.statestore.errors import Forbidden, Invalid
 from controlplane.statestore.queries.accounts import usage
 from controlplane.statestore.queries.queues import live
 from controlplane.statestore.queries.queues.detail import detail
@@ -137,6 +137,9 @@ WHEN = [
     text_parameter("queue"),
     text_parameter("owner", "Whose, for those who see everything; your own if left out"),
 ]
+ALL = text_parameter(
+    "all_accounts", "yes: of all, each line with its owner, for those who see everything", enum=list(YES)
+)
 
 
 class UsageHours(View):
@@ -157,13 +160,15 @@ class UsageExport(View):
 
     @extend_schema(
         operation_id="usage_hours_csv",
-        parameters=WHEN,
+        parameters=[*WHEN, ALL],
         responses=answers({}) | {(200, "text/csv"): OpenApiResponse(OpenApiTypes.STR, description="One line per hour")},
     )
     def get(self, request: Request) -> HttpResponse:
         """The same ledger as a CSV file: a line per hour, sub-cluster and queue."""
-        owner, begin, end, queue = _asked(request)
-        return _csv(f"usage-{begin:%Y%m%d}-{end:%Y%m%d}", usage.HEAD, usage.lines(owner, begin, end, queue))
+        begin, end, queue = _span(request)
+        owner = _one_or_all(request)
+        name = f"usage-{begin:%Y%m%d}-{end:%Y%m%d}"
+        return _csv(name, usage.head(usage.HEAD, owner), usage.lines(owner, begin, end, queue))
 
 
 class UsageTags(View):
@@ -178,14 +183,15 @@ class UsageTagsExport(View):
 
     @extend_schema(
         operation_id="usage_tags_csv",
-        parameters=WHEN,
+        parameters=[*WHEN, ALL],
         responses=answers({}) | {(200, "text/csv"): OpenApiResponse(OpenApiTypes.STR, description="One line per day")},
     )
     def get(self, request: Request) -> HttpResponse:
         """The same ledger as a CSV file: a line per day, sub-cluster, queue and tag."""
-        owner, begin, end, queue = _asked(request)
+        begin, end, queue = _span(request)
+        owner = _one_or_all(request)
         name = f"usage-by-tag-{begin:%Y%m%d}-{end:%Y%m%d}"
-        return _csv(name, usage.TAG_HEAD, usage.tag_lines(owner, begin, end, queue))
+        return _csv(name, usage.head(usage.TAG_HEAD, owner), usage.tag_lines(owner, begin, end, queue))
 
 
 def _csv(name: str, head: Iterable[str], rows: Iterable[tuple[Any, ...]]) -> HttpResponse:
@@ -200,13 +206,29 @@ def _csv(name: str, head: Iterable[str], rows: Iterable[tuple[Any, ...]]) -> Htt
 
 def _asked(request: Request) -> tuple[int, dt.datetime, dt.datetime, str]:
     """(owner, begin, end, queue) of the query string, checked."""
+    return _owner(request), *_span(request)
+
+
+def _span(request: Request) -> tuple[dt.datetime, dt.datetime, str]:
     now = clock.now()
     end = _moment(request, "end") or now
     begin = _moment(request, "begin") or end - dt.timedelta(days=7)
     if not begin < end <= begin + dt.timedelta(days=usage.DAYS_MAX):
         remedy = f"at most {usage.DAYS_MAX} days, begin before end"
         raise Invalid("a parameter has an error", [FieldError("begin", "is no time span that can be read", remedy)])
-    return _owner(request), begin, end, text(request, "queue") or ""
+    return begin, end, text(request, "queue") or ""
+
+
+def _one_or_all(request: Request) -> int | None:
+    """Whose ledger is asked for; none: that of all accounts."""
+    if not choice(request, "all_accounts", YES):
+        return _owner(request)
+    if not sees_everything(account(request)):
+        raise Forbidden("only operators and viewers see what all accounts used")
+    if text(request, "owner") is not None:
+        wrong = FieldError("owner", "is one account, and all were asked for", "leave out one of both")
+        raise Invalid("a parameter has an error", [wrong])
+    return None
 
 
 def _owner(request: Request) -> int:

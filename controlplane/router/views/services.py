@@ -4,7 +4,15 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from contract.jobs import JobDetail, RestartRequest, RevisionPage, RollbackRequest, ScaleRequest, UpdateRequest
+from contract.jobs import (
+    JobDetail,
+    JobUpdated,
+    RestartRequest,
+    RevisionPage,
+    RollbackRequest,
+    ScaleRequest,
+    UpdateRequest,
+)
 from controlplane.router import updating
 from controlplane.statestore.actions import services
 from controlplane.statestore.queries.jobs import listing
@@ -45,7 +53,9 @@ class JobSpecification(View):
     body_max = JOB_JSON_MAX
 
     @extend_schema(
-        operation_id="jobs_update", request=UpdateRequest, responses=answers({202: JobDetail}, 409, 412, 413, 415)
+        operation_id="jobs_update",
+        request=UpdateRequest,
+        responses=answers({200: JobUpdated, 202: JobUpdated}, 409, 412, 413, 415),
     )
     def put(self, request: Request, job_id: int) -> Response:
         """Have a service run something else, as its next revision, so many tasks at a time.
@@ -55,10 +65,12 @@ class JobSpecification(View):
         not done by its deadline, what ran before is rolled out again. Groups
         keep their names, numbers of tasks, resources and where they may run;
         what the job says beside its groups and files is left as it is.
+        200 and ``unchanged`` where it runs all that already: nothing is begun.
         """
         job = changeable_job(request, job_id)
-        updating.update(account(request), actor(request), job, body(request, UpdateRequest))
-        return Response(listing.detail(account(request), job_id), status=202)
+        begun = updating.update(account(request), actor(request), job, body(request, UpdateRequest))
+        shown = (listing.detail(account(request), job_id) or {}) | {"unchanged": not begun}
+        return Response(shown, status=202 if begun else 200)
 
 
 class JobRollback(View):

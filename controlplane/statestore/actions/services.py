@@ -72,10 +72,21 @@ def update(actor: Actor, job: Job, asked: dict[str, Any]) -> None:
     if going is not None and asked["back"] != going["previous"]:
         back = f"wait for it, or roll back to {going['previous']} first"
         raise Conflict(f"revision {now} of job {job.pk} is still being rolled out; {back}")
-    if Intent.objects.filter(sub_cluster_id=job.home_id, job_id=job.pk, kind=Intent.Kind.UPDATE).exists():
+    if _asked_for(job):
         raise Conflict(f"job {job.pk} is to be updated already, and its home has not begun yet; ask again when it has")
     told = {name: value for name, value in asked.items() if name != "spec"}
     jobs.change(actor, [Change(job, Intent.Kind.UPDATE, asked, {"revision": now}, told)])
+
+
+def settled(job: Job, revision: int) -> bool:
+    """Whether this revision is in force, and no update is under way or asked for."""
+    said = job.services or {}
+    return revision == said.get("revision", 1) and said.get("rollout") is None and not _asked_for(job)
+
+
+def _asked_for(job: Job) -> bool:
+    """Whether its home is still to begin an update."""
+    return Intent.objects.filter(sub_cluster_id=job.home_id, job_id=job.pk, kind=Intent.Kind.UPDATE).exists()
 
 
 def refuse_others(job: Job) -> None:

@@ -44,14 +44,15 @@ class IdempotencyKey(models.Model):
 
 
 TAGS_MAX = 50  # of an account, told apart on one day
+OTHERS = "(others)"  # of a day past those; no tag is written so
 
 
 class UsageTag(UsedFields):
     """What an account used for jobs of one tag in a queue on one day (UTC); a job counts for each of its tags.
 
-    Of the tags of a day the first ``TAGS_MAX`` are told apart, all others have the empty one. Counted as
-    ``UsageHour`` is. ``tasks``: of the containers, those that were their tasks' first and could have started when the
-    job was submitted; ``waited_s``: for how long they did not, together. Writer: the RM.
+    Of the tags of a day the first ``TAGS_MAX`` are told apart, all others are ``OTHERS``. Jobs without a tag have the
+    empty one. Counted as ``UsageHour`` is. ``tasks``: of the containers, those that were their tasks' first and could
+    have started when the job was submitted; ``waited_s``: for how long they did not, together. Writer: the RM.
     """
 
     pk = models.CompositePrimaryKey("owner_id", "day", "tag", "queue", "sub_cluster_id")

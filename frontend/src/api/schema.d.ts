@@ -877,6 +877,42 @@ export interface components {
             /** @default [] */
             warnings: components["schemas"]["FieldError"][];
         };
+        /** @description ``unchanged``: it runs what was asked for already, and nothing was begun. */
+        JobUpdated: {
+            admitted_at: string | null;
+            finished_at: string | null;
+            groups: components["schemas"]["Group"][];
+            home: string;
+            id: number;
+            /** @enum {string} */
+            kind: "batch" | "service" | "application";
+            message: string;
+            name: string;
+            owner: string;
+            priority: number;
+            queue: string;
+            retry_of: number | null;
+            /** @default 1 */
+            revision: number;
+            /** @default null */
+            rollout: components["schemas"]["RolloutState"] | null;
+            /** @default null */
+            schedule: components["schemas"]["JobSchedule"] | null;
+            spec: {
+                [key: string]: unknown;
+            };
+            started_at: string | null;
+            /** @enum {string} */
+            state: "SUBMITTED" | "ADMITTED" | "RUNNING" | "KILLING" | "SUCCEEDED" | "FAILED" | "KILLED";
+            /** Format: date-time */
+            submitted_at: string;
+            tags: string[];
+            /** @default null */
+            tracking: string | null;
+            /** @default false */
+            unchanged: boolean;
+            waiting: string | null;
+        };
         /** @description ``token`` is shown this once. */
         JoinToken: {
             /** Format: date-time */
@@ -3111,7 +3147,8 @@ export interface components {
             step: "hour" | "day";
         };
         /**
-         * @description ``tag``: of jobs, a job counting for each that it has; "" for those past the first of a day that are told apart.
+         * @description ``tag``: of jobs, a job counting for each that it has; "" of those without one, "(others)" past the first of a
+         *     day that are told apart.
          *
          *     failed: of the containers, those that ended otherwise than well. cpu_ms: what they took of processors.
          *     peak_memory_mib_s: the most memory that each took, times its seconds. tasks: that could have started when their job

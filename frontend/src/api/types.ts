@@ -9,7 +9,7 @@ export type Role = Me["role"];
 export type QueueGrant = Shapes["QueueGrant"];
 export type FieldError = Shapes["FieldError"];
 
-export type Job = Shapes["Job"] & Partial<Pick<Shapes["JobDetail"], "spec" | "tracking" | "revision" | "rollout" | "schedule">>;
+export type Job = Shapes["Job"] & Partial<Pick<Shapes["JobDetail"], "spec" | "tracking" | "revision" | "rollout" | "schedule">> & Partial<Pick<Shapes["JobUpdated"], "unchanged">>;
 /** What a submit of a job would say, and what would become of it now. */
 export type Checked = Shapes["JobChecked"];
 export type Outlook = Shapes["Outlook"];

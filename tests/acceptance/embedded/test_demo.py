@@ -20,8 +20,11 @@ def test_the_demo_runs_its_job_to_the_result_and_leaves_nothing_behind(tmp_path:
     command = [sys.executable, str(ROOT / "manage.py"), "demo", "--exit"]
     done = subprocess.run(command, env=environ, cwd=ROOT, capture_output=True, text=True, timeout=250, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    for words in ("web        http://127.0.0.1:", "The 20 largest modules", "Where to look next"):
+    for words in ("web        http://127.0.0.1:", "The 20 largest modules", "manage.py up --detach"):
         assert words in done.stdout
+    assert "The cluster is stopped" in done.stdout and "manage.py status" not in done.stdout, (
+        "what works only while it runs"
+    )
     wait_until(lambda: not _working_in(home), 20, "every process of it has ended")
 
 

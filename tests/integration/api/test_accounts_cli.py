@@ -1,5 +1,7 @@
 """``hydractl account``, ``token``, ``join-token``, ``audit``, ``password`` and ``health`` on a real web process."""
 
+import csv
+import datetime as dt
 import json
 import subprocess
 from collections.abc import Callable, Iterator
@@ -7,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from controlplane.statestore.models import UsageHour, UsageTag
 from controlplane.statestore.queries.accounts import secrets
 from tests.hydractl import run
 from tests.integration.api.served import web
@@ -104,3 +107,28 @@ def test_secrets_from_the_shell_come_from_files_and_streams_and_not_from_argumen
     assert "one" in listed and "two" in listed and "hunter" not in listed + put.stdout
     assert hydractl("secret", "delete", "one", token=tenant).returncode == 0
     assert "no secret one" in hydractl("secret", "delete", "one", token=tenant).stderr
+
+
+def test_what_all_accounts_used_is_a_file_for_operators(world: World, hydractl: Shell) -> None:
+    operator, now = world["operator"].token, dt.datetime.now(dt.UTC)
+    used = {
+        "queue": "root.free",
+        "sub_cluster_id": 1,
+        "containers": 2,
+        "memory_mib_s": 1,
+        "vcores_milli_s": 1,
+        "gpu_s": 0,
+    }
+    for name in ("tenant", "other"):
+        owner = world.users[name].pk
+        UsageHour.objects.create(hour=now.replace(minute=0, second=0, microsecond=0), owner_id=owner, **used)
+        UsageTag.objects.create(day=now.date(), owner_id=owner, tag="", **used)
+    for words in ((), ("--by-tag",)):
+        done = hydractl("usage", "--csv", "--all-accounts", *words, token=operator)
+        rows = list(csv.DictReader(done.stdout.splitlines()))
+        assert {row["owner"]: row["containers"] for row in rows} == {"tenant": "2", "other": "2"}, done.stderr
+    refused = hydractl("usage", "--csv", "--all-accounts", token=world["tenant"].token)
+    assert refused.returncode == 2 and "only operators and viewers" in refused.stderr
+    unclear = hydractl("usage", "--all-accounts", token=operator)
+    assert unclear.stderr == "hydractl: --all-accounts: is of the CSV file alone. Add --csv.\n"
+    assert "(no tag)" in hydractl("usage", "--by-tag", token=world["tenant"].token).stdout

@@ -64,8 +64,14 @@ def test_an_operator_changes_the_policy_with_hydractl(hydractl: Hydractl, tmp_pa
     assert [row[1] for row in shown[1:]] == ["yes", "no", "no"] and "piped" in shown[1]
     queues = {q["path"]: q for q in json.loads(hydractl.good("queues", "-o", "json"))}
     assert queues["root.default"]["max_running_jobs"] == 7
-    table = hydractl.good("queues", "--long")
-    assert "3.5 GiB, 3.52 cores" in table and "MAX JOBS" in table
+    long = hydractl("queues", "--long")
+    head = long.stdout.splitlines()[0]
+    assert "3.5 GiB, 3.52 cores" in long.stdout and "MAX JOBS" in head
+    assert max(map(len, long.stdout.rstrip().splitlines())) <= 120
+    left = long.stderr.removeprefix("Left out, with nothing in them: ").strip().split(", ")
+    assert "TASKS/USER" in left and not [title for title in left if title in head]
+    assert hydractl.good("queues", "--long", "--sort", "used").startswith("QUEUE ")
+    assert hydractl.good("queues", "--columns", "queue,tasks/user").split("\n")[0].split() == ["QUEUE", "TASKS/USER"]
     file.write_text("queues: {default: {guarantee: 1}}")
     wrong = hydractl("policy", "apply", "-f", str(file), "-m", "wrong")
     assert wrong.returncode == 2 and "queues.default.guarantee (line 1, column 20): " in wrong.stderr
@@ -97,9 +103,11 @@ def test_changes_are_shown_pushed_and_rolled_back(hydractl: Hydractl, tmp_path: 
     assert hydractl.good("policy", "diff", str(second)) == "Nothing changes.\n"
     assert json.loads(hydractl.good("policy", "diff", str(first), "-o", "json"))["total"] == 1
     assert hydractl("policy", "diff").returncode == 2
-    back = hydractl.good("policy", "rollback", str(first), "-m", "it was better")
-    assert "30 % -> 40 %" in back and f"version {second + 1} is in force" in back
-    assert "no change" in hydractl.good("policy", "rollback", str(first), "-m", "it was better")
+    back = hydractl("policy", "rollback", str(first), "-m", "it was better")
+    said = f"version {second + 1} is in force, and says what version {first} said"
+    assert back.returncode == 0 and "30 % -> 40 %" in back.stdout and back.stdout.splitlines()[-1] == said
+    assert back.stderr.splitlines()[-1] == "Who runs it: hydractl policy status"
+    assert f"no change: {said}" in hydractl.good("policy", "rollback", str(first), "-m", "it was better")
 
 
 def test_edit_loses_nothing_that_was_typed(hydractl: Hydractl, tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from controlplane.statestore.actions import accounts
 from controlplane.statestore.actions.audit import SYSTEM
 from controlplane.statestore.loads import Load, PartitionLoad
 from controlplane.statestore.membership import Post, take_post
-from controlplane.statestore.models import Lease, PolicyVersion, Starvation, SubCluster, UsageHour
+from controlplane.statestore.models import Lease, PolicyVersion, Starvation, SubCluster, UsageHour, UsageTag
 from controlplane.statestore.posts import GPG, gpg_is_free
 from controlplane.statestore.queries.federation import overview
 from controlplane.statestore.queries.queues import live, standing
@@ -303,7 +303,24 @@ def test_of_an_open_queue_a_tenant_is_told_why_in_words_without_others_numbers(f
     assert got(federation, "operator", "queues/root.free/detail")["own"] == []
 
 
-def test_use_by_the_hour_is_the_accounts_own(federation: World) -> None:
+def test_what_all_accounts_used_by_tag_adds_up_for_operators(federation: World) -> None:
+    day = dt.datetime.now(dt.UTC).date()
+    for owner, tag, containers in (("tenant", "etl", 2), ("tenant", "", 3), ("other", "(others)", 4)):
+        UsageTag.objects.create(
+            day=day, sub_cluster_id=federation.west.pk, queue="root.free", tag=tag, containers=containers,
+            owner_id=federation.users[owner].pk, memory_mib_s=1, vcores_milli_s=containers, gpu_s=0,
+        )  # fmt: skip
+    own = got(federation, "tenant", "usage/tags")["results"]
+    assert [(r["tag"], r["containers"]) for r in own] == [("", 3), ("etl", 2)]
+    lines = federation["operator"].get("usage/tags.csv?all_accounts=yes").content.decode().splitlines()
+    assert lines[0].startswith("day,owner,sub_cluster,queue,tag,containers,")
+    found = sorted(tuple(line.split(",")[1:6]) for line in lines[1:])
+    west = ("west", "root.free")
+    assert found == [("other", *west, "(others)", "4"), ("tenant", *west, "", "3"), ("tenant", *west, "etl", "2")]
+    got(federation, "tenant", "usage/tags.csv?all_accounts=yes", 403)
+
+
+def test_use_by_the_hour_is_the_accounts_own(federation: World, monkeypatch: pytest.MonkeyPatch) -> None:
     hour = dt.datetime.now(dt.UTC).replace(minute=0, second=0, microsecond=0)
     tenant, other = federation.users["tenant"], federation.users["other"]
     for owner, queue, at in ((tenant, "root.free", 0), (tenant, "root.free", 1), (other, "root.lab", 0)):
@@ -322,6 +339,14 @@ def test_use_by_the_hour_is_the_accounts_own(federation: World) -> None:
     assert used == amounts | {"sub_cluster": "west", "queue": "root.free", "containers": "2"}
     got(federation, "tenant", "usage/hours?owner=other", 404)
     assert len(got(federation, "viewer", "usage/hours?owner=other")["results"]) == 1
+    both = federation["viewer"].get("usage/hours.csv?all_accounts=yes").content.decode().splitlines()
+    assert both[0] == ",".join(("hour", "owner", "sub_cluster", "queue", "containers", *SECONDS))
+    assert sorted(line.split(",")[1] for line in both[1:]) == ["other", "tenant", "tenant"]
+    got(federation, "tenant", "usage/hours.csv?all_accounts=yes", 403)
+    got(federation, "viewer", "usage/hours.csv?all_accounts=yes&owner=other", 422)
+    monkeypatch.setattr("controlplane.statestore.queries.accounts.usage.EXPORT_MAX", 2)
+    refused = got(federation, "operator", "usage/hours.csv?all_accounts=yes", 422)["errors"][0]
+    assert refused["message"] == "comes to more than 2 lines", "an account would be short of what is left out"
     got(federation, "tenant", "usage/hours?begin=yesterday", 422)
     got(federation, "tenant", "usage/hours?begin=2020-01-01T00:00:00Z", 422)
 

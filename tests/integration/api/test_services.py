@@ -181,6 +181,22 @@ def test_an_update_that_cannot_be_names_the_field_and_changes_nothing(
     assert not Intent.objects.filter(kind="update").exists()
 
 
+def test_an_update_to_what_runs_already_is_unchanged(world: World) -> None:
+    """No revision, nothing told to the home or to the audit log; while an update goes on it is refused."""
+    mine = service(world)
+    said = put(world, mine, spec_of(world, mine, count=9))
+    assert (said.status_code, said.json()["unchanged"], said.json()["revision"]) == (200, True, 1)
+    older = Job.objects.get(pk=mine).spec
+    del older["groups"][0]["placement"]  # as a release wrote it that did not know the field
+    Job.objects.filter(pk=mine).update(spec=older)
+    assert put(world, mine, spec_of(world, mine)).json()["unchanged"]
+    assert not Intent.objects.filter(kind="update").exists()
+    assert not AuditEntry.objects.filter(action="job.update").exists()
+    assert put(world, mine, spec_of(world, mine), revision=2).status_code == 412
+    assert put(world, mine, spec_of(world, mine, command=["other"])).json()["unchanged"] is False
+    assert put(world, mine, spec_of(world, mine)).status_code == 409
+
+
 def test_an_update_is_of_the_revision_that_is_known(world: World) -> None:
     mine = service(world)
     rollout = {

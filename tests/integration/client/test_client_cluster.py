@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+import venv
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -348,7 +349,17 @@ def test_the_launcher_says_what_to_do_without_an_environment(tmp_path: Path) -> 
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 2
-    assert "manage.py" in done.stderr
+    assert "in HYDRA_VENV, or make it with" in done.stderr and done.stderr.endswith("manage.py install\n")
+
+
+def test_the_launcher_names_packages_that_its_environment_lacks(tmp_path: Path) -> None:
+    venv.create(tmp_path / "bare", symlinks=True)
+    done = subprocess.run(
+        [str(EXAMPLES.parent / "hydractl"), "jobs"], capture_output=True, text=True, check=False,
+        env={"PATH": os.environ["PATH"], "HYDRA_VENV": str(tmp_path / "bare"), "PYTHONDONTWRITEBYTECODE": "1"},
+    )  # fmt: skip
+    assert done.returncode == 2 and "Traceback" not in done.stderr
+    assert "has no package " in done.stderr and "in HYDRA_VENV, or install them" in done.stderr
 
 
 def test_a_pushed_policy_is_in_force(cluster: Stack) -> None:

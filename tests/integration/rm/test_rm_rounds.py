@@ -376,11 +376,14 @@ def test_what_is_used_is_counted_by_tag_too_and_only_so_many_are_told_apart(
         cluster.play(leader, job)
     found = "SELECT tag, sum(containers), sum(failed), sum(memory_mib_s) > 0 FROM statestore_usagetag GROUP BY 1"
     counted = {tag: (int(containers), int(failed)) for tag, containers, failed, _ in cluster.rows(found)}
-    assert sum(containers for containers, _ in counted.values()) == 2 + 1 + 3
-    assert len(counted) == 4 and counted[""] == (2, 0), "of five tags three are told apart, whichever came first"
-    again = cluster.submit(ONE_GIB, tags=["z", next(tag for tag in counted if tag)])
+    assert sum(containers for containers, _ in counted.values()) == 2 + 1 + 3 + 1
+    assert counted.pop("") == (1, 0), "what has no tag is told, too, and is none of those"
+    assert len(counted) == 4 and counted["(others)"] == (2, 0), (
+        "of five tags three are told apart, whichever came first"
+    )
+    again = cluster.submit(ONE_GIB, tags=["z", next(tag for tag in counted if tag != "(others)")])
     cluster.play(leader, again)
-    assert {tag for tag, *_ in cluster.rows(found)} == set(counted), "one that is known stays so"
+    assert {tag for tag, *_ in cluster.rows(found)} == {"", *counted}, "one that is known stays so"
 
 
 def test_tags_tell_how_long_tasks_waited_and_what_memory_they_took(cluster: Cluster) -> None:

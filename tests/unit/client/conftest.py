@@ -66,6 +66,7 @@ class Cluster:
     # work and then close it, or (status, headers, body).
     trouble: Callable[[Request], Any] = lambda request: None
     warnings: list[dict[str, str]] = field(default_factory=list)  # of whatever is submitted or asked about
+    refusing: list[dict[str, str]] = field(default_factory=list)  # what is wrong with any job
     on_get_job: Callable[[dict[str, Any]], None] = lambda job: None
 
     def requests(self, method: str, path: str) -> list[Request]:
@@ -152,6 +153,8 @@ def login(body: dict[str, str]) -> Answer:
 
 
 def submit(cluster: Cluster, request: Request) -> Answer:
+    if cluster.refusing:
+        return problem(422, "the job has errors", cluster.refusing)
     key = request.headers["Idempotency-Key"]
     if key not in cluster.keys:
         cluster.keys[key] = cluster.add_job(json.loads(request.body))
@@ -159,6 +162,8 @@ def submit(cluster: Cluster, request: Request) -> Answer:
 
 
 def check(cluster: Cluster, request: Request) -> Answer:
+    if cluster.refusing:
+        return problem(422, "the job has errors", cluster.refusing)
     spec = json.loads(request.body)
     estimate = {"earliest_s": 0.0, "latest_s": 1.0, "text": "Within a second: west has room for it."}
     fits = [{"sub_cluster": "west", "fits": True, "why": ""}, {"sub_cluster": "east", "fits": False, "why": "no GPUs"}]
@@ -286,7 +291,7 @@ def changed(cluster: Cluster, request: Request, number: str, what: str) -> Answe
     if what == "retry":
         return submit(cluster, replace(request, body=json.dumps(found["spec"]).encode()))
     if what in ("scale", "restart", "spec", "rollback"):
-        return 202, headers, found
+        return 200 if found.get("unchanged") else 202, headers, found
     return 202, headers, {"id": found["id"], "asked": what}
 
 

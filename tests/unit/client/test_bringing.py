@@ -88,6 +88,19 @@ def test_wrong_lines_are_said_and_nothing_is_sent(cluster: Any, run: Any, tmp_pa
     assert [line.split(": ")[1] for line in done.stderr.splitlines()] == ["line 2", "line 3"]
 
 
+@pytest.mark.parametrize("words", [["submit"], ["submit", "--dry-run"], ["validate", "--server"]])
+def test_what_the_server_finds_wrong_with_a_script_has_its_line(
+    cluster: Any, run: Any, tmp_path: Path, words: list[str]
+) -> None:
+    (tmp_path / "gpu.sh").write_text("#!/bin/sh\n#SBATCH --mem=1G\n#SBATCH --partition=gpu\ntrue\n")
+    wrong = {"field": "groups.0.partition", "message": "there is no partition gpu", "remedy": "use one of: big"}
+    cluster.refusing = [wrong]
+    done = run(*words, "gpu.sh")
+    assert done.returncode == 2
+    told = done.stderr.splitlines()[-1]
+    assert told == "hydractl: groups.0.partition (line 3): there is no partition gpu. Use one of: big."
+
+
 def test_a_job_file_needs_no_converting(run: Any, tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text("name: a\ngroups: []\n")
     done = run("convert", "a.yaml")

@@ -351,6 +351,10 @@ def test_a_service_is_updated_and_rolled_back(cluster: Any, env: dict[str, str],
     asked = json.loads(cluster.requests("PUT", "/jobs/1/spec")[0].body)
     assert (asked["revision"], asked["max_unavailable"], asked["max_surge"], asked["deadline_s"]) == (4, 0, 2, 30)
     assert asked["spec"]["groups"][0]["command"] == ["python3", "work.py"] and "min_ready_s" not in asked
+    cluster.on_get_job = lambda job: job.update(revision=4, unchanged=True)
+    same = run(env, "update", "1", file)
+    assert (same.returncode, same.stdout) == (0, f"job 1: unchanged, it runs what {file} says as revision 4\n")
+    assert json.loads(run(env, "update", "1", file, "-o", "json").stdout)["unchanged"]
     assert run(env, "rollback", "1", "--to", "1", "--revision", "4").stdout == "job 1: asked to go back to revision 1\n"
     assert json.loads(cluster.requests("POST", "/jobs/1/rollback")[0].body) == {"to": 1, "revision": 4}
     cluster.revisions = [

@@ -105,6 +105,20 @@ def test_fields_become_fields(changes: dict[str, object], field: str, value: obj
     assert not found.lost, [r.text() for r in found.lost]
 
 
+def test_it_is_said_which_of_request_and_limit_is_taken() -> None:
+    both = {"requests": {"cpu": "250m", "memory": "1Gi"}, "limits": {"cpu": 4, "memory": "2G"}}
+    found = made(**{f"{MAIN}.resources": both})
+    said = {r.what.rpartition("resources.")[2]: (r.became, r.fate) for r in found.remarks if "resources." in r.what}
+    assert said == {
+        "requests.cpu": ("vcores_milli: 250, the request", Fate.TAKEN),
+        "limits.cpu": ("the request is taken, for which room is kept", Fate.NOTED),
+        "limits.memory": ("memory_mib: 1908, the limit", Fate.TAKEN),
+        "requests.memory": ("the limit is taken, beyond which a task is stopped", Fate.NOTED),
+    }
+    (alone,) = [r.became for r in made().remarks if r.what.endswith("requests.memory")]
+    assert alone == "memory_mib: 64"
+
+
 def test_labels_are_tags() -> None:
     found = made(**{"metadata.labels": {"app": "pi", "long": "x" * 63}})
     assert found.spec["tags"] == ["app=pi"]

@@ -209,11 +209,39 @@ def test_a_users_limit_is_told_for_all_sub_clusters_and_raised_by_so_much_the_jo
     change = reason(f, jobs[1])["change"]
     (one,) = change["raise"]
     assert one == {"of": "what one user may hold in root.default", "by": {"vcores_milli": 3000}}
-    assert change["text"].endswith("by 3 cores in all sub-clusters together, over which it is divided.")
+    why = "at least in all sub-clusters together, because a limit is divided over them."
+    assert change["text"].endswith(f" by 3 cores (1 core here) {why}")
     policy((3000 + 2900) / 24_000)
     assert f.live(jobs[1]) == [0, 0]
     policy((3000 + 3000) / 24_000)
     assert f.live(jobs[1]) == [1, 0]
+
+
+def test_a_queues_limit_is_raised_by_what_it_holds_beyond_it_too() -> None:
+    """West has a third of all cores. The queue holds 2 there and may hold 0.5: 2.5 more here are 7.5 in all."""
+    f = Federation()
+
+    def policy(cores: float) -> None:
+        queue = {"guaranteed": 0.0, "open_to_all": True, "maximum": {"vcores_milli": round(cores * 1000)}}
+        f.west.policy({"default": queue}, amrmproxy={"policy": "home"})
+        f.rounds(4)
+
+    policy(24)
+    core = {"memory_mib": 16, "vcores_milli": 1000}
+    jobs = [f.submit(resources=core) for _ in range(2)]
+    f.rounds(10)
+    assert [f.live(job) for job in jobs] == [[1, 0], [1, 0]]
+    policy(1.5)
+    waits = f.submit(resources=core)
+    f.rounds(10)
+    change = reason(f, waits)["change"]
+    (one,) = change["raise"]
+    more = one["by"]["vcores_milli"]
+    assert 7500 <= more <= 7503 and "(2.5 cores here) at least" in change["text"]
+    policy((1500 + more - 10) / 1000)
+    assert f.live(waits) == [0, 0]
+    policy((1500 + more) / 1000)
+    assert f.live(waits) == [1, 0]
 
 
 def test_many_jobs_are_looked_at_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -39,16 +39,18 @@ class Command(BaseCommand):
             started = self.start(home, console)
             url = started.url if started else str(read_json(home.state)["url"])
             tell_addresses(console, home, url)
-            status = run_job(console, url, home.secrets()["tenant_password"])
+            job_id, status = run_job(console, url, home.secrets()["tenant_password"])
         except (HomeError, HydraError) as problem:
             self.end(home, started, console)
             raise CommandError(str(problem)) from None
         except KeyboardInterrupt:
             self.end(home, started, console)
             sys.exit(130)
-        if options["exit"]:
+        if options["exit"] and started:
             self.end(home, started, console)
+            tell_stopped(console, home, url, job_id)
             sys.exit(status)
+        tell_next(console, url, job_id)
         if started:
             console.print("\nEverything keeps running until Ctrl-C.")
             stay(started.pid)
@@ -82,8 +84,8 @@ def tell_addresses(console: Console, home: Home, url: str) -> None:
     console.print(f"  tenant     tenant / {secrets['tenant_password']}\n", highlight=False, markup=False)
 
 
-def run_job(console: Console, url: str, password: str) -> int:
-    """Submit the example as the tenant, watch it, show its result. Returns the job's exit status."""
+def run_job(console: Console, url: str, password: str) -> tuple[int, int]:
+    """Submit the example as the tenant, watch it, show its result. Returns the job's number and exit status."""
     with Client(url) as client:
         token = client.login("tenant", password).token
     with Client(url, token) as client:
@@ -94,8 +96,7 @@ def run_job(console: Console, url: str, password: str) -> int:
     if status == 0:
         console.print()
         hydractl(["fetch", str(job.id), RESULT, "--stdout"], environ)
-    tell_next(console, url, job.id)
-    return status
+    return job.id, status
 
 
 def hydractl(words: list[str], environ: dict[str, str]) -> int:
@@ -113,4 +114,13 @@ def tell_next(console: Console, url: str, job_id: int) -> None:
     )
     console.print(f"  the job's tasks         {python} -m client tasks {job_id}", highlight=False)
     console.print("  what runs here          python3 manage.py status", highlight=False)
+    console.print("  jobs to copy from       examples/", highlight=False)
+
+
+def tell_stopped(console: Console, home: Home, url: str, job_id: int) -> None:
+    """What is there once the stack is not."""
+    console.print(f"\nThe cluster is stopped; the job and its logs are kept in {home.root}.", highlight=False)
+    console.print("  start it again          python3 manage.py up --detach", highlight=False)
+    console.print(f"  then the job            {url}/jobs/{job_id}", highlight=False)
+    console.print("  remove it               delete that folder", highlight=False)
     console.print("  jobs to copy from       examples/", highlight=False)

@@ -4,11 +4,12 @@ A container counts in the hour in which it ended, for all the time it was held.
 """
 
 import datetime as dt
-from collections.abc import Iterator
 from typing import Any
 
 from django.db import connection
 
+from contract.problems import FieldError
+from controlplane.statestore.errors import Invalid
 from controlplane.statestore.queries.sql import rows_as_dicts
 from controlplane.statestore.resourcecolumns import SECONDS, TAG_SUMS, per_axis_second
 
@@ -29,10 +30,10 @@ SELECT {{at}} AS at, u.queue,
  GROUP BY 1, 2 ORDER BY 1, 2 LIMIT %(most)s
 """
 _ROWS = f"""
-SELECT u.hour, s.name, u.queue, u.containers, {per_axis_second("u.{0}")}
-  FROM statestore_usagehour u LEFT JOIN statestore_subcluster s ON s.id = u.sub_cluster_id
- WHERE u.owner_id = %(owner)s AND u.hour >= %(begin)s AND u.hour < %(end)s AND (%(queue)s = '' OR u.queue = %(queue)s)
- ORDER BY u.hour, u.sub_cluster_id, u.queue LIMIT %(most)s
+SELECT u.hour, {{owner}}s.name, u.queue, u.containers, {per_axis_second("u.{0}")}
+  FROM statestore_usagehour u LEFT JOIN statestore_subcluster s ON s.id = u.sub_cluster_id {{accounts}}
+ WHERE {{whose}}u.hour >= %(begin)s AND u.hour < %(end)s AND (%(queue)s = '' OR u.queue = %(queue)s)
+ ORDER BY u.hour, u.sub_cluster_id, u.queue, u.owner_id LIMIT %(most)s
 """
 
 
@@ -44,11 +45,18 @@ SELECT u.tag, u.queue, {", ".join(f"sum(u.{column})::bigint AS {column}" for col
  GROUP BY 1, 2 ORDER BY vcores_milli_s DESC, 1, 2 LIMIT %(most)s
 """
 _TAG_ROWS = f"""
-SELECT u.day, s.name, u.queue, u.tag, {", ".join(f"u.{column}" for column in TAG_SUMS)}
-  FROM statestore_usagetag u LEFT JOIN statestore_subcluster s ON s.id = u.sub_cluster_id
- WHERE u.owner_id = %(owner)s AND u.day >= %(begin)s AND u.day <= %(end)s AND (%(queue)s = '' OR u.queue = %(queue)s)
- ORDER BY u.owner_id, u.day, u.tag, u.queue, u.sub_cluster_id LIMIT %(most)s
+SELECT u.day, {{owner}}s.name, u.queue, u.tag, {", ".join(f"u.{column}" for column in TAG_SUMS)}
+  FROM statestore_usagetag u LEFT JOIN statestore_subcluster s ON s.id = u.sub_cluster_id {{accounts}}
+ WHERE {{whose}}u.day >= %(begin)s AND u.day <= %(end)s AND (%(queue)s = '' OR u.queue = %(queue)s)
+ ORDER BY u.day, u.owner_id, u.tag, u.queue, u.sub_cluster_id LIMIT %(most)s
 """
+# Of one account, or of all with their names: rows come in the order of an index either way.
+_OF_ONE = {"owner": "", "accounts": "", "whose": "u.owner_id = %(owner)s AND "}
+_OF_ALL = {
+    "owner": "a.username, ",
+    "accounts": "LEFT JOIN accounts_user a ON a.id = u.owner_id",
+    "whose": "",
+}
 
 
 def tags(owner_id: int, begin: dt.datetime, end: dt.datetime, queue: str = "") -> Json:
@@ -60,14 +68,12 @@ def tags(owner_id: int, begin: dt.datetime, end: dt.datetime, queue: str = "") -
     return {"begin": begin, "end": end, "results": rows[:ROWS_MAX], "complete": len(rows) <= ROWS_MAX}
 
 
-def tag_lines(owner_id: int, begin: dt.datetime, end: dt.datetime, queue: str = "") -> Iterator[tuple[Any, ...]]:
-    """The same ledger's rows as they are, under ``TAG_HEAD``, oldest first; at most ``EXPORT_MAX``."""
-    with connection.cursor() as cursor:
-        cursor.execute(_TAG_ROWS, _days(owner_id, begin, end, queue, EXPORT_MAX))
-        yield from cursor
+def tag_lines(owner_id: int | None, begin: dt.datetime, end: dt.datetime, queue: str = "") -> list[tuple[Any, ...]]:
+    """The same ledger's rows as they are, oldest first, as ``lines`` has them; the head is ``head(TAG_HEAD, ...)``."""
+    return _exported(_TAG_ROWS, _days(owner_id, begin, end, queue, EXPORT_MAX + 1))
 
 
-def _days(owner_id: int, begin: dt.datetime, end: dt.datetime, queue: str, most: int) -> dict[str, Any]:
+def _days(owner_id: int | None, begin: dt.datetime, end: dt.datetime, queue: str, most: int) -> dict[str, Any]:
     first, last = (at.astimezone(dt.UTC).date() for at in (begin, end))
     return {"owner": owner_id, "begin": first, "end": last, "queue": queue, "most": most}
 
@@ -79,10 +85,29 @@ def hours(owner_id: int, begin: dt.datetime, end: dt.datetime, queue: str = "", 
     return {"begin": begin, "end": end, "step": step, "results": rows[:ROWS_MAX], "complete": len(rows) <= ROWS_MAX}
 
 
-def lines(owner_id: int, begin: dt.datetime, end: dt.datetime, queue: str = "") -> Iterator[tuple[Any, ...]]:
-    """The ledger's rows as they are, under ``HEAD``, oldest first; at most ``EXPORT_MAX``."""
-    values = {"owner": owner_id, "begin": begin, "end": end, "queue": queue, "most": EXPORT_MAX}
+def lines(owner_id: int | None, begin: dt.datetime, end: dt.datetime, queue: str = "") -> list[tuple[Any, ...]]:
+    """The ledger's rows as they are, oldest first: of an account, or of all, each with its owner's name.
+
+    ``Invalid`` for more than ``EXPORT_MAX``: an account would be short of what is left out.
+    """
+    values = {"owner": owner_id, "begin": begin, "end": end, "queue": queue, "most": EXPORT_MAX + 1}
+    rows = _exported(_ROWS, values)
+    return [(hour.astimezone(dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ"), *rest) for hour, *rest in rows]
+
+
+def head(columns: tuple[str, ...], owner_id: int | None) -> tuple[str, ...]:
+    """``HEAD`` or ``TAG_HEAD``, with the owner where it is of all accounts."""
+    when, *others = columns
+    return columns if owner_id is not None else (when, "owner", *others)
+
+
+def _exported(statement: str, values: dict[str, Any]) -> list[tuple[Any, ...]]:
+    parts = _OF_ALL if values["owner"] is None else _OF_ONE
     with connection.cursor() as cursor:
-        cursor.execute(_ROWS, values)
-        for hour, *rest in cursor:
-            yield (hour.astimezone(dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ"), *rest)
+        cursor.execute(statement.format(**parts), values)
+        rows = cursor.fetchall()
+    if len(rows) > EXPORT_MAX:
+        remedy = "ask for a shorter time, or for one queue, and put the files together"
+        wrong = FieldError("begin", f"comes to more than {EXPORT_MAX:,} lines", remedy)
+        raise Invalid("the ledger is too long for one file", [wrong])
+    return list(rows)

@@ -27,12 +27,13 @@ export function MyUse({ days: shown, choose, me }: { days: number; choose: (days
         <NativeSelect aria-label="Time" data={days} value={String(shown)} onChange={(e) => choose(Number(e.currentTarget.value))} />
         <NativeSelect aria-label="Resource" data={MEASURES.map((m, i) => ({ value: String(i), label: m.label }))} value={String(measure)} onChange={(e) => setMeasure(Number(e.currentTarget.value))} />
         <Button variant="default" leftSection={<Download />} renderRoot={(props) => <a {...props} href={`${API}/usage/hours.csv?${span}`} download />}>Save as CSV</Button>
+        {me.role !== "tenant" && <Button variant="default" leftSection={<Download />} renderRoot={(props) => <a {...props} href={`${API}/usage/hours.csv?${span}&all_accounts=yes`} download />}>Save all accounts as CSV</Button>}
       </div>
       <Card title={`What the jobs of ${me.username} used`}>
         {found.data ? <Used found={found.data} measure={measure} /> : found.error ? <Failed error={found.error} retry={() => void found.refetch()} /> : <Loading label="Loading what was used" />}
       </Card>
       <Command text={hydractl("usage", "--days", shown, "--csv")} />
-      <ByTag span={span.toString()} days={shown} />
+      <ByTag span={span.toString()} days={shown} all={me.role !== "tenant"} />
     </>
   );
 }

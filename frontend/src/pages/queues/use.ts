@@ -47,6 +47,11 @@ export function sums(found: UsedHours): { queue: string; containers: number; mem
   return [...by.values()].sort((a, b) => b.memory - a.memory || (a.queue < b.queue ? -1 : 1));
 }
 
+/** All tags of a day past the first that are told apart. */
+export const OTHERS = "(others)";
+/** Behind the tags, whatever they used. */
+const last = (tag: string) => (tag === OTHERS ? 1 : tag === "" ? 2 : 0);
+
 export interface TagUse { tag: string; containers: number; failed: number; memory: number; cores: number; gpus: number; used: number | null; taken: number | null; wait: number | null }
 
 /**
@@ -70,7 +75,7 @@ export function byTag(found: UsedTags): TagUse[] {
   }
   const part = (of: number, all: number) => (all > 0 ? of / all : null);
   return [...by.values()].map(({ cpu, peak, tasks, waited, ...sum }) => ({ ...sum, used: part(cpu, sum.cores), taken: part(peak, sum.memory), wait: part(waited, tasks) }))
-    .sort((a, b) => Number(a.tag === "") - Number(b.tag === "") || b.cores - a.cores || (a.tag < b.tag ? -1 : 1));
+    .sort((a, b) => last(a.tag) - last(b.tag) || b.cores - a.cores || (a.tag < b.tag ? -1 : 1));
 }
 
 /** Values from 0 to `most` as an SVG path in a square of 100; gaps where nothing is known. */

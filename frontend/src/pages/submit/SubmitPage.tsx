@@ -95,6 +95,7 @@ function Editor({ me, start, from, update = false }: { me: Me; start: string; fr
           </Card>}
         <div className="editor-side">
           {failure && <Failed error={failure} />}
+          {send.data?.unchanged && <Notice>Unchanged: it runs this already, as revision {send.data.revision ?? 1}.</Notice>}
           {parsed.value && <Parameters value={parsed.value} values={values} errors={errors} set={(name, typed) => { setValues({ ...values, [name]: typed }); send.reset(); }} />}
           {errors.length > 0 && <Problems errors={errors} jump={jump} />}
           {warnings.length > 0 && <Warnings errors={warnings} jump={jump} />}

@@ -48,7 +48,7 @@ export function useSubmit(parsed: Parsed, values: Values, files: Files, text: st
   const key = useMemo(() => `web-${Array.from(crypto.getRandomValues(new Uint32Array(4)), (n) => n.toString(16)).join("")}`, [text, values]); // eslint-disable-line
   const send = useMutation<Job, ApiError>({
     mutationFn: () => submit(parsed, values, files, key, (source, sent) => setProgress((p) => ({ ...p, [source]: sent })), update),
-    onSuccess: (job) => go(`/jobs/${job.id}`), onError: () => setProgress({}),
+    onSuccess: (job) => { if (!job.unchanged) go(`/jobs/${job.id}`); }, onError: () => setProgress({}),
   });
   return { send, progress };
 }
