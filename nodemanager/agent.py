@@ -92,7 +92,7 @@ class Agent:
             self.config.dir,
             self.config.disk_reserve_mib,
             script,
-            supervisor_up=lambda: self.containers.runtime.connection is not None,
+            supervisor_up=lambda: self.containers.runtime.connection is not None or self.containers.runtime.resting,
             on_health=lambda flags, free: self.dispatch(ev.HealthRead(flags, free)),
         )
         cache = Cache(self.config.dir / "cache", self.config.cache_mib << 20)
@@ -216,6 +216,9 @@ class Agent:
     def _tick(self, now: float) -> None:
         self.tick_at = now + min(1.0, self.membership.heartbeat_s)
         self.containers.runtime.tick(now)
+        if self.membership.decommissioned:
+            self.containers.rest()
+            self.membership.renew()  # an operator may take it back
         self.endpoints.prober.tick(now)
         if self.containers.listed:
             self.redis.tick(now)
@@ -278,6 +281,7 @@ class Agent:
         self.membership.renew()
 
     def _renewed(self, changed: bool) -> None:
+        self.containers.wake()
         fresh = self.membership.session
         self.dispatch(ev.SessionRenewed(fresh.node_id, fresh.sub_cluster_id, fresh.max_disconnect_s))
         if changed:

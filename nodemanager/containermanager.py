@@ -102,6 +102,19 @@ class ContainerManager:
         self.runtime.forget(cid)
         self.logs.forget(format_container(cid), lambda: self.transfers.remove(cid))
 
+    def rest(self) -> None:
+        """Let the supervisor go when the node is decommissioned and nothing is left that it holds."""
+        if not any(c.live for c in self.core.containers.values()):
+            if not self.runtime.resting:
+                note("info", "the node is decommissioned and empty: its supervisor ends")
+            self.runtime.rest()
+
+    def wake(self) -> None:
+        """The node is taken back: nothing is decided before a supervisor has said what it holds."""
+        if self.runtime.resting:
+            self.runtime.wake()
+            self.listed = False
+
     # --- what became of it
 
     def _localized(self, cid: int, error: str, reason: ContainerReason) -> None:

@@ -10,7 +10,7 @@ from nodemanager.isolation import Isolation
 from nodemanager.log import note
 from nodemanager.mailbox import Background
 from nodemanager.state import Saved
-from wire import keys
+from wire import keys, nodeapi
 from wire.nodeapi import NodeSession
 
 JOIN_RETRY_S = (0.2, 0.5, 1.0, 2.0, 5.0)
@@ -77,7 +77,7 @@ class Membership:
         self.config, self.isolation, self.http = config, isolation, http
         self.background, self.renewed = background, renewed
         self._use(known)
-        self.renewing = False
+        self.renewing = self.decommissioned = False
         self.requested_at = float("-inf")
 
     def _use(self, fresh: NodeSession) -> None:
@@ -102,19 +102,20 @@ class Membership:
             try:
                 fresh = session.renew(self.http, self.config, self.isolation, known)
             except (HttpError, ValueError) as error:
-                text = str(error)
-                self.background.post(lambda: self._on_refused(text))
+                text, gone = str(error), getattr(error, "status", 0) == nodeapi.DECOMMISSIONED
+                self.background.post(lambda: self._on_refused(text, gone))
             else:
                 self.background.post(lambda: self._on_session(fresh))
 
         self.background.contact.submit(work)
 
-    def _on_refused(self, why: str) -> None:
+    def _on_refused(self, why: str, gone: bool) -> None:
         self.renewing = False
+        self.decommissioned = gone or self.decommissioned  # until it is taken back: no answer at all takes nothing back
         note("warning", "the control plane did not renew the session", why=why)
 
     def _on_session(self, fresh: NodeSession) -> None:
-        self.renewing = False
+        self.renewing = self.decommissioned = False
         changed = fresh != self.session
         self._use(fresh)
         self.renewed(changed)

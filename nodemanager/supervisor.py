@@ -64,12 +64,17 @@ class Supervisor:
         read, write = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
         signal.set_wakeup_fd(write, warn_on_full_buffer=False)
         for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            signal.signal(number, lambda *_: None)  # the agent's word counts, not a terminal's
+            signal.signal(number, lambda *_: None)  # what is held outlives a terminal and its user
         self.selector.register(read, selectors.EVENT_READ, lambda _: self._signalled(read))
 
     def _signalled(self, read: int) -> None:
-        os.read(read, 4096)
+        numbers = os.read(read, 4096)
         self.reap()
+        if signal.SIGTERM in numbers and not self._running():
+            self.quitting = True
+
+    def _running(self) -> list[Task]:
+        return [task for task in self.tasks.values() if task.exit is None]
 
     def _listen(self) -> None:
         path = os.path.join(self.root, "run", "supervisor.sock")
@@ -210,7 +215,7 @@ class Supervisor:
 
     def _on_agent_lost(self) -> None:
         """No agent came back, or it hangs: nobody can tell whether these containers are still wanted."""
-        running = [t for t in self.tasks.values() if t.exit is None]
+        running = self._running()
         for task in running:
             task.disconnected = True
             task.stop(5.0)
@@ -230,7 +235,7 @@ class Supervisor:
     def run(self) -> None:
         """Until told to quit and nothing runs. A failure in one task's handling must not cost the others."""
         failures = 0
-        while not self.quitting or any(t.exit is None for t in self.tasks.values()):
+        while not self.quitting or self._running():
             for key, mask in self.selector.select(self.timeout()):
                 callback: Callable[[int], object] = key.data
                 failures += self._guarded(callback, mask)

@@ -12,6 +12,7 @@ AUTH_SCHEME = "Node"
 CREDENTIAL = r"[A-Za-z0-9_-]{40,128}"
 ONE_TENANT = "one_tenant_at_a_time"  # in ``Register.enforces``: all tasks run as one user, so tenants take turns
 TIME_HEADER = "Hydra-Time"  # of each answer: seconds since 1970 by the clock that leases expire by
+DECOMMISSIONED = 410  # the status of a refused registration: an operator has taken the node out for good
 HEALTH_TEXT_MAX = 200  # characters of ``POST /node/v1/health {"text"}``: what the health script complains of
 
 

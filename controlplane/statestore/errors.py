@@ -33,6 +33,10 @@ class Conflict(Refused):
     status, slug, title = 409, "conflict", "The present state does not allow this"
 
 
+class Gone(Refused):
+    status, slug, title = 410, "decommissioned", "It has left the cluster"
+
+
 class Stale(Refused):
     status, slug, title = 412, "stale", "It has changed since it was read"
 

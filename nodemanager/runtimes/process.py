@@ -48,11 +48,14 @@ class ProcessRuntime:
         self.listed_before = False
         self.pings = False  # the supervisor wants to hear that we live; an older one does not know the word
         self.ping_at = 0.0
+        self.resting = False
 
     def tick(self, at: float) -> None:
         """Connect, starting a supervisor where none listens; to be called again and again. ``at``: s, monotonic."""
         if self.child is not None and self.child.poll() is not None:
             self.child = None
+        if self.resting:
+            return
         if self.connection is None and not self._connect() and at - self.spawned_at > START_S:
             self.spawned_at = at
             try:
@@ -143,6 +146,16 @@ class ProcessRuntime:
     def forget(self, container_id: int) -> None:
         """An ended container need not be listed any more."""
         self._send({"op": "forget", "id": container_id})
+
+    def rest(self) -> None:
+        """Have no supervisor until ``wake``: to be called when nothing runs."""
+        if not self.resting and self.listed and self.connection is not None:
+            self.resting, self.listed, self.pid = True, False, 0
+            self.close(quit_runtime=True)
+
+    def wake(self) -> None:
+        """There is something to run again."""
+        self.resting = False
 
     def close(self, quit_runtime: bool) -> None:
         """Let go of the supervisor; with ``quit_runtime`` it ends once nothing runs."""

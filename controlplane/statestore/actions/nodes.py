@@ -17,7 +17,7 @@ from django.db.models import Q
 from contract.problems import FieldError
 from controlplane import clock, events
 from controlplane.statestore import bus
-from controlplane.statestore.errors import Conflict, Forbidden, Invalid
+from controlplane.statestore.errors import Forbidden, Gone, Invalid
 from controlplane.statestore.models import Intent, JoinToken, Node, NodeCredential, SubCluster
 from wire import desired, keys, nodeapi
 from wire.nodeapi import NodeSession, Register
@@ -118,7 +118,7 @@ def register(r: Register, address: str | None = None) -> NodeSession:
     check(r)
     sub_cluster = token.sub_cluster if token else known.node.sub_cluster  # type: ignore[union-attr]
     if sub_cluster.state == SubCluster.State.DECOMMISSIONED:
-        raise Conflict(f"sub-cluster {sub_cluster.name} is decommissioned")
+        raise Gone(f"sub-cluster {sub_cluster.name} is decommissioned")
     with transaction.atomic():
         _not_retired(sub_cluster, r.name)
         described = _described(r)
@@ -179,7 +179,7 @@ def _not_retired(sub_cluster: SubCluster, name: str) -> None:
     """Whose credential ended with a decommission may not come back by itself."""
     retired = Node.objects.filter(sub_cluster=sub_cluster, name=name, duty=Node.Duty.DECOMMISSIONED)
     if retired.filter(credential__revoked_at__isnull=False).exists():
-        raise Conflict(f"node {name} is decommissioned; an operator takes it back with: hydractl node uncordon {name}")
+        raise Gone(f"node {name} is decommissioned; an operator takes it back with: hydractl node uncordon {name}")
 
 
 def set_health_text(node_id: int, text: str) -> None:

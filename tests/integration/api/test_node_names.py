@@ -80,7 +80,7 @@ def test_a_node_that_is_taken_back_registers_with_what_it_had(world: World, toke
     node = Node.objects.get(pk=first.node_id)
     nodes.decommission(SYSTEM, node)
     assert NodeApi(first)("GET", "session").status_code == 401
-    assert register(world, "", credential=first.credential).status_code == 409
+    assert register(world, "", credential=first.credential).status_code == 410
     Node.objects.filter(pk=node.pk).update(duty=Node.Duty.IN_SERVICE)
     assert session(register(world, "", credential=first.credential)).node_id == first.node_id
     assert NodeApi(first)("GET", "session").status_code == 200

@@ -29,6 +29,7 @@ from wire import desired, keys
 from wire import status as wire_status
 from wire import template as tpl
 from wire.ids import container_id, format_container
+from wire.nodeapi import DECOMMISSIONED
 from wire.states import ContainerState, Want, terminal
 
 REPOSITORY = Path(__file__).resolve().parents[3]
@@ -97,6 +98,9 @@ class Handler(BaseHTTPRequestHandler):
             plane.refused.append(self.path)
             self.answer(503, {"detail": "down"})
             return
+        if parts.path == "/node/v1/register" and plane.decommissioned:
+            self.answer(DECOMMISSIONED, {"detail": "decommissioned"})
+            return
         if parts.path == "/node/v1/register":
             self.answer(201, plane.register(json.loads(body)))
             return
@@ -145,6 +149,7 @@ class Plane:
         self.valkey = Valkey(folder / "valkey")
         self.redis = self.valkey.client
         self.credential = ""
+        self.decommissioned = False
         self.registrations: list[dict] = []
         self.requests: list[tuple[str, str]] = []
         self.artifacts: dict[str, bytes] = {}

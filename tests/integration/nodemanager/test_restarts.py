@@ -230,3 +230,29 @@ def test_a_node_keeps_its_credential_apart_from_its_state(plane: Plane, node: No
     (node.folder / "state.json").unlink()
     node.start()
     assert plane.registrations[1]["credential"] == plane.registrations[0]["credential"]
+
+
+def test_a_decommissioned_node_keeps_its_supervisor_for_its_containers_alone(plane: Plane, node: NodeProcess) -> None:
+    cid = plane.add(["sh", "-c", "while [ ! -e go ]; do sleep 0.05; done"])
+    plane.in_state(cid, ContainerState.RUNNING)
+    pid, supervisor = node.pid_of(cid), node.supervisor_pid
+    plane.decommission()
+    wait_for(lambda: "did not renew the session" in node.log(), "it is told")
+    os.kill(supervisor, signal.SIGTERM)
+    let_pass(2.0)
+    assert alive(supervisor) and alive(pid)
+    (node.container(cid) / "work" / "go").touch()
+    wait_for(lambda: not alive(supervisor), "the supervisor goes when it has nothing left")
+    assert node.process is not None and node.process.poll() is None
+
+    plane.take_back()
+    again = plane.add(["true"])
+    assert plane.ended(again, 30).state == ContainerState.SUCCEEDED
+
+
+def test_a_supervisor_that_holds_nothing_ends_when_told_to(plane: Plane, node: NodeProcess) -> None:
+    supervisor = node.supervisor_pid
+    node.kill(signal.SIGTERM)
+    assert alive(supervisor)
+    os.kill(supervisor, signal.SIGTERM)
+    wait_for(lambda: not alive(supervisor), "it ends")
