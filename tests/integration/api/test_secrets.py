@@ -136,7 +136,7 @@ def test_nobody_else_writes_what_runs_with_an_owners_secrets(world: World) -> No
     assert world["submitter"]("PUT", f"schedules/{written['id']}", again).status_code == 200
 
     service, _ = running(world, spec | {"kind": "service"}, "submitter")
-    update = {"revision": 1, "spec": spec | {"kind": "service"}}
+    update = {"revision": 1, "spec": named(command=["false"]) | {"queue": spec["queue"], "kind": "service"}}
     assert wrong(world["admin"]("PUT", f"jobs/{service.pk}/spec", update)) == ["spec.groups.0.secrets.0.name"]
     assert world["submitter"]("PUT", f"jobs/{service.pk}/spec", update).status_code == 202
     without = {"revision": 1, "spec": update["spec"] | {"groups": [{"name": "map", "command": ["true"]}]}}
