@@ -277,7 +277,8 @@ class Agent:
             self.documents.read()
 
     def _denied(self, why: str) -> None:
-        note("warning", "Redis refused this node; asking for its user to be restored", why=why)
+        if not self.membership.decommissioned:
+            note("warning", "Redis refused this node; asking for its user to be restored", why=why)
         self.membership.renew()
 
     def _renewed(self, changed: bool) -> None:

@@ -78,6 +78,7 @@ class Membership:
         self.background, self.renewed = background, renewed
         self._use(known)
         self.renewing = self.decommissioned = False
+        self.refusal = ""  # said once, not with every answer
         self.requested_at = float("-inf")
 
     def _use(self, fresh: NodeSession) -> None:
@@ -112,10 +113,13 @@ class Membership:
     def _on_refused(self, why: str, gone: bool) -> None:
         self.renewing = False
         self.decommissioned = gone or self.decommissioned  # until it is taken back: no answer at all takes nothing back
-        note("warning", "the control plane did not renew the session", why=why)
+        if why != self.refusal:
+            note("warning", "the control plane did not renew the session", why=why)
+        self.refusal = why
 
     def _on_session(self, fresh: NodeSession) -> None:
         self.renewing = self.decommissioned = False
+        self.refusal = ""
         changed = fresh != self.session
         self._use(fresh)
         self.renewed(changed)

@@ -53,6 +53,16 @@ def show_diff(found: PolicyDiff) -> None:
             print(f"   {printable(change.text)}")
 
 
+def show_stages(found: PolicyDiff) -> None:
+    """What a rollout in stages tries first, and what waits for its end."""
+    if found.identical or found.staged == found.total:
+        return
+    rest = "queues, partitions, access and what sub-clusters share change with the last stage, everywhere at once"
+    are = "is" if found.staged == 1 else "are"
+    tried = f"{found.staged} of the {found.total} changes {are}" if found.staged else "None of this is"
+    print(f"{tried} tried in the stages before: {rest}.")
+
+
 def pushed(found: Pushed, output: Format, restores: int | None = None) -> None:
     """Say what came of a change. restores: the version whose document it brings back."""
     as_it_was = f", and says what version {restores} said" if restores else ""
@@ -120,6 +130,8 @@ def push(
         if output is Format.table:
             show_diff(found)
         if plan := plan_of(staged, soak, watch, guard, on_breach):
+            if staged and output is Format.table:
+                show_stages(found)
             begun(client.roll_out(document, message, parent=made_from, **plan), output)
             return
         pushed(client.push_policy(document, message, parent=made_from, force=force), output)

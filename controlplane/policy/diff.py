@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel
 
+from contract.policy.components import OF_THE_WHOLE
 from contract.policy.document import PolicyDocument, QueuePolicy
 from contract.policy.rules import walk
 from contract.policy.subclusters import effective_components, own_components
@@ -69,6 +70,12 @@ def diff(before: Json, after: Json) -> list[Change]:
     """
     a, b = parse(before), parse(after)
     return [*_queues(before, a, after, b), *_partitions(a, b), *_components(a, b), *_parts(a, b)]
+
+
+def staged(change: Change) -> bool:
+    """Whether the first stage of a rollout begins with it; else it holds with the last one, everywhere at once."""
+    of_components = change.path.startswith(("components.", "sub_clusters."))
+    return of_components and change.path.rpartition(".")[2] not in OF_THE_WHOLE
 
 
 def worst(changes: list[Change]) -> Severity | None:

@@ -82,6 +82,7 @@ def test_a_capacity_is_edited_planned_pushed_to_a_canary_followed_and_rolled_bac
     expect(tab.get_by_role("alert")).to_contain_text("no message")
     tab.get_by_label("What changes, and why").fill("ads are over <img src=x onerror=alert(1)>")
     tab.get_by_text("In stages").click()
+    expect(tab.get_by_role("status").filter(has_text="None of this change is tried in a stage")).to_be_visible()
     stage = tab.get_by_role("group", name="Canary")
     expect(stage.get_by_role("checkbox", name="east")).to_be_checked()
     stage.get_by_label("Watched for, s").fill("1")

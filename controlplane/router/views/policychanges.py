@@ -21,7 +21,7 @@ from contract.policies import (
 from contract.policies import PolicyDiff as PolicyDiffAnswer
 from contract.problems import FieldError
 from controlplane.policy import changes, decisions, listing, overrides
-from controlplane.policy.diff import Change, worst
+from controlplane.policy.diff import Change, staged, worst
 from controlplane.router import cluster
 from controlplane.statestore.errors import Invalid
 
@@ -59,6 +59,7 @@ class PolicyDiff(View):
                 "identical": not found.changes,
                 "severity": worst(found.changes),
                 "total": len(found.changes),
+                "staged": sum(map(staged, found.changes)),
                 "changes": _told(found.changes),
                 "overridden": _told(found.overridden),
             }

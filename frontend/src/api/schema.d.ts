@@ -1629,7 +1629,8 @@ export interface components {
         };
         /**
          * @description ``to`` is null where it is a document. ``changes``: of what operators write, the first ``total`` of them cut to
-         *     1,000. ``overridden``: what temporary overrides make of the second.
+         *     1,000. ``overridden``: what temporary overrides make of the second. ``staged``: of ``total``, those that a rollout in
+         *     stages begins with; the others change with its last stage, everywhere at once.
          */
         PolicyDiff: {
             changes: components["schemas"]["PolicyChange"][];
@@ -1637,6 +1638,7 @@ export interface components {
             identical: boolean;
             overridden: components["schemas"]["PolicyChange"][];
             severity: ("high" | "medium" | "low") | null;
+            staged: number;
             to: number | null;
             total: number;
         };

@@ -98,13 +98,11 @@ class Handler(BaseHTTPRequestHandler):
             plane.refused.append(self.path)
             self.answer(503, {"detail": "down"})
             return
-        if parts.path == "/node/v1/register" and plane.decommissioned:
-            self.answer(DECOMMISSIONED, {"detail": "decommissioned"})
-            return
         if parts.path == "/node/v1/register":
-            self.answer(201, plane.register(json.loads(body)))
+            gone = plane.decommissioned
+            self.answer(*((DECOMMISSIONED, {"detail": "gone"}) if gone else (201, plane.register(json.loads(body)))))
             return
-        if self.headers.get("Authorization") != f"Node {NODE}:{plane.credential}":
+        if plane.decommissioned or self.headers.get("Authorization") != f"Node {NODE}:{plane.credential}":
             self.answer(401, {"detail": "unknown credential"})
             return
         plane.requests.append((self.command, self.path))
@@ -189,6 +187,15 @@ class Plane:
     def restore_acl(self) -> None:
         rules = keys.acl_rules(SUB, NODE, hashlib.sha256(self.credential.encode()).hexdigest())
         self.redis.execute_command("ACL", "SETUSER", keys.acl_user(NODE), *rules)
+
+    def decommission(self) -> None:
+        """Neither Redis nor HTTP knows the node any more."""
+        self.decommissioned = True
+        self.redis.execute_command("ACL", "DELUSER", keys.acl_user(NODE))
+
+    def take_back(self) -> None:
+        """It may register again by the credential it had."""
+        self.decommissioned = False
 
     def session(self) -> dict:
         return {

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from client.commands.policychanges import change, when
 from client.commands.policyedit import text_of
-from client.commands.policypush import show_diff
+from client.commands.policypush import show_diff, show_stages
 from client.errors import HydraError
 from client.hydractl import app
 from contract.policies import PolicyChange, PolicyDiff
@@ -68,6 +68,13 @@ def test_a_diff_as_people_read_it(capsys: pytest.CaptureFixture[str]) -> None:
     ]
     show_diff(answer(PolicyDiff, identical=True))
     assert capsys.readouterr().out == "Nothing changes.\n"
+
+
+def test_a_push_in_stages_says_what_they_try(capsys: pytest.CaptureFixture[str]) -> None:
+    for staged, total, said in ((0, 1, "None of this is"), (1, 3, "1 of the 3 changes is"), (2, 2, "")):
+        show_stages(answer(PolicyDiff, identical=False, total=total, staged=staged))
+        out = capsys.readouterr().out
+        assert out.startswith(said) and bool(out) == bool(said)
 
 
 def test_the_text_to_edit_says_what_it_was_made_from() -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from controlplane.policy.diff import brief, diff, worst
+from controlplane.policy.diff import brief, diff, staged, worst
 from controlplane.statestore.errors import Invalid
 from wire.resources import AXES
 
@@ -123,6 +123,20 @@ def test_a_change_in_one_sub_cluster_says_where_it_stands() -> None:
     (change,) = diff(before, after)
     assert (change.path, change.field) == ("sub_clusters.east.components.locality", "parameters.node_wait_s")
     assert (change.before, change.after, change.severity) == (3, 10, "low")
+
+
+def test_stages_try_what_one_sub_cluster_can_do_otherwise() -> None:
+    before = {"queues": {"components": {"children": {"locality": {}}}}, "sub_clusters": {"east": {}}}
+    after = {
+        "queues": {"components": {"children": {"locality": {"weight": 2}}}},
+        "components": {"locality": {"parameters": {"node_wait_s": 5}}, "amrmproxy": {"policy": "home"}},
+        "sub_clusters": {"east": {"components": {"placement": {"policy": "pack"}}}},
+    }
+    found = {c.path: staged(c) for c in diff(before, after)}
+    assert found == {
+        "root.components.locality": False, "components.locality": True, "components.amrmproxy": False,
+        "sub_clusters.east.components.placement": True,
+    }  # fmt: skip
 
 
 def test_the_worst_of_them() -> None:

@@ -14,6 +14,7 @@ import { barsOf, mostMoved, notesOf } from "./model/planrows";
 import { choices, fieldsAt, helpFor, policies, schemaAt, type Schema } from "./model/schema";
 import { documentText, edit, fileText, fromPointer, pathAt, pathOf, read, rename, toPointer, write } from "./model/text";
 import { placeOf } from "../../format/text";
+import { triedFirst } from "./model/spreading";
 import { queueAt, rowsOf } from "./model/tree";
 import type { Override, Plan, PlanSide, Rollout } from "./types";
 
@@ -261,5 +262,14 @@ describe("a sub-cluster of its own ways", () => {
   it("is told in a line", () => {
     expect(otherwise({ policy: "pack", parameters: { batch: 5, intra_queue: [] } })).toBe("policy pack, batch 5, intra_queue none");
     expect([otherwise({}), otherwise({ policy: null })]).toEqual(["", ""]);
+  });
+});
+
+describe("a push in stages", () => {
+  it("says what the stages before the last one try", () => {
+    const said = (staged: number, total: number) => triedFirst({ identical: total === 0, staged, total });
+    expect([triedFirst(null), said(0, 0), said(2, 2)]).toEqual(["", "", ""]);
+    expect(said(0, 1)).toMatch(/^None of this/);
+    expect(said(1, 3)).toBe("1 of these 3 changes is tried in stages.");
   });
 });

@@ -1,5 +1,5 @@
 /** How far a version has spread, in words. */
-import type { Convergence, KindConvergence, Rollout } from "../types";
+import type { Convergence, Diff, KindConvergence, Rollout } from "../types";
 
 export const KINDS: Record<KindConvergence["kind"], string> = { rm: "RMs", router: "Routers", gpg: "GPG", node: "Nodes" };
 
@@ -7,6 +7,12 @@ export function behindWord(found: Convergence): string {
   const behind = found.kinds.reduce((sum, kind) => sum + kind.behind, 0);
   if (behind === 0) return found.kinds.some((kind) => kind.told) ? "everything runs it" : "nothing is told to run it";
   return `${behind} ${behind === 1 ? "part does" : "parts do"} not run it yet`;
+}
+
+/** How much of a change the stages before the last one try; empty where all of it, or nothing known. */
+export function triedFirst(diff: Pick<Diff, "identical" | "staged" | "total"> | null): string {
+  if (!diff || diff.identical || diff.staged === diff.total) return "";
+  return diff.staged ? `${diff.staged} of these ${diff.total} changes ${diff.staged === 1 ? "is" : "are"} tried in stages.` : "None of this change is tried in a stage: all of it begins with the last one.";
 }
 
 export function seconds(value: number | null): string {

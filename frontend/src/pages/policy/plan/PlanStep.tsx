@@ -62,7 +62,7 @@ export default function PlanStep({ draft, active, check, reread, back, simulatio
             {plan.error ? <Failed error={plan.error} retry={() => void plan.refetch()} /> : plan.data ? <Shares plan={plan.data} /> : <Loading lines={6} label="Working the shares out" />}
           </Card>
           <SimulateCard what={{ document }} shown={simulation} show={simulated} />
-          <PushCard draft={draft} document={document} nothing={diff.data?.identical ?? false} onStale={() => void stale()} />
+          <PushCard draft={draft} document={document} diff={diff.data ?? null} onStale={() => void stale()} />
         </>
       )}
     </>

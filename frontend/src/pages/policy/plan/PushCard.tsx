@@ -10,10 +10,11 @@ import { Card, Command } from "../../../ui/parts";
 import { SaveAs } from "../../../ui/save";
 import type { DraftView } from "../edit/useDraft";
 import { pushCommand } from "../model/commands";
+import { triedFirst } from "../model/spreading";
 import { guardsFrom } from "../model/guards";
 import { fileText } from "../model/text";
 import { Refusal } from "../parts";
-import type { Json, Policy, Proposal, Rollout, Stage } from "../types";
+import type { Diff, Json, Policy, Proposal, Rollout, Stage } from "../types";
 import { Stages, type StagedPlan } from "./Stages";
 
 type How = "all" | "watched" | "staged";
@@ -28,7 +29,8 @@ function outcomeOf(answer: Policy | Proposal | Rollout): Outcome {
 interface Props {
   draft: DraftView;
   document: Json;
-  nothing: boolean;
+  /** Null until it is known what changes. */
+  diff: Diff | null;
   onStale: () => void;
 }
 
@@ -58,7 +60,8 @@ function usePush(draft: DraftView, onStale: () => void, asked: () => Sent): UseM
   });
 }
 
-export function PushCard({ draft, document, nothing, onStale }: Props) {
+export function PushCard({ draft, document, diff, onStale }: Props) {
+  const nothing = diff?.identical ?? false;
   const [message, setMessage] = useState("");
   const [how, setHow] = useState<How>("all");
   const [force, setForce] = useState(false);
@@ -82,7 +85,7 @@ export function PushCard({ draft, document, nothing, onStale }: Props) {
       <form className="policy-push" onSubmit={(e) => { e.preventDefault(); send.mutate(); }}>
         <Textarea label="What changes, and why" description="Everybody reads it in the history. Required." autosize minRows={2} maxLength={1000} value={message} onChange={(e) => { setMessage(e.currentTarget.value); send.reset(); }} />
         <SegmentedControl aria-label="To whom" value={how} onChange={(v) => setHow(v as How)} data={[{ value: "all", label: "To all at once" }, { value: "watched", label: "To all, and watch" }, { value: "staged", label: "In stages" }]} />
-        {how !== "all" && <Stages names={names} stages={named} plan={staged} set={setStaged} bad={guards === null} />}
+        {how !== "all" && <Stages names={names} stages={named} plan={staged} set={setStaged} bad={guards === null} tried={triedFirst(diff)} />}
         {send.error && send.error.status !== 412 && <Refusal error={send.error} />}
         {(forced || force) && how === "all" && (
           <label className="row"><input type="checkbox" checked={force} onChange={(e) => setForce(e.currentTarget.checked)} />Force: remove queues although jobs live in them, and cancel overrides that make no sense any more</label>

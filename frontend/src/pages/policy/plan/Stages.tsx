@@ -12,13 +12,17 @@ export interface StagedPlan {
   onBreach: Rollout["on_breach"];
 }
 
-export function Stages({ names, stages, plan, set, bad }: { names: string[]; stages: Stage[]; plan: StagedPlan; set: (plan: StagedPlan) => void; bad: boolean }) {
+export function Stages({ names, stages, plan, set, bad, tried }: {
+  names: string[]; stages: Stage[]; plan: StagedPlan; set: (plan: StagedPlan) => void; bad: boolean;
+  /** How much of the change the stages before the last one try. */
+  tried: string;
+}) {
   const taken = new Set(stages.flatMap((stage) => stage.sub_clusters));
   const change = (at: number, more: Partial<Stage>) => set({ ...plan, stages: stages.map((stage, n) => (n === at ? { ...stage, ...more } : stage)) });
   const free = names.filter((name) => !taken.has(name));
   return (
     <div className="policy-stages">
-      <p className="muted small">Placement, preemption and what else concerns one sub-cluster alone change stage by stage. Queues, partitions, access, routing, shares and admission change with the last one, everywhere at once.</p>
+      {stages.length > 0 && <p className="small" role="status">{tried && <><b>{tried}</b> </>}<span className="muted">Placement, preemption and what else concerns one sub-cluster alone change stage by stage; queues, partitions, access, routing, shares and admission with the last one, everywhere at once.</span></p>}
       <ol>
         {stages.map((stage, at) => (
           <li key={at}>
