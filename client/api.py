@@ -107,9 +107,11 @@ class Client(
     # -- account ------------------------------------------------------------------------------------------------
 
     def login(self, username: str, password: str) -> Login:
-        """Get a token; make a new ``Client`` with it."""
+        """Get a token; this client uses it from then on."""
         body = {"username": username, "password": password}
-        return answers.read(Login, self._transport.request("POST", f"{PREFIX}/auth/login", json=body).json())
+        found = answers.read(Login, self._transport.request("POST", f"{PREFIX}/auth/login", json=body).json())
+        self._transport.use(found.token)
+        return found
 
     def logout(self) -> None:
         """Make this client's token worthless."""

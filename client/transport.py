@@ -55,13 +55,18 @@ class Transport:
         self.url = check_url(url)
         self.retry_s = retry_s
         headers = {"Accept": "application/json, application/problem+json"}
-        self.authorization = f"Token {token}" if token else ""
-        if token:
-            headers["Authorization"] = self.authorization
         # A proxy named in the environment is for the world outside this host.
         self._http = httpx.Client(
             base_url=self.url, headers=headers, timeout=timeout_s, trust_env=not is_loopback(self.url)
         )
+        self.authorization = ""
+        if token:
+            self.use(token)
+
+    def use(self, token: str) -> None:
+        """Be known by this token from now on."""
+        self.authorization = f"Token {token}"
+        self._http.headers["Authorization"] = self.authorization
 
     def close(self) -> None:
         self._http.close()

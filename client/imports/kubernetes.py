@@ -76,8 +76,15 @@ class _Reader:
     def error(self, path: Path, message: str, remedy: str = "") -> None:
         self.remarks.error(self.line(path), f"{_dotted(path)} {message}", remedy)
 
-    def taken(self, path: Path, became: str) -> None:
-        self.remarks.taken(self.line(path), _dotted(path), became)
+    def taken(self, path: Path, became: str, of: str = "") -> None:
+        """``of``: the field of the job's group."""
+        self.remarks.taken(self.line(path), _dotted(path), became, of and f"groups.0.{of}")
+
+    def taken_secrets(self, path: Path, became: list[str]) -> None:
+        """The last that were taken, each with what it became."""
+        first = len(self.secrets.taken) - len(became)
+        for number, each in enumerate(became, first):
+            self.taken(path, each, f"secrets.{number}")
 
     def noted(self, path: Path, why: str) -> None:
         self.remarks.noted(self.line(path), _dotted(path), why)
@@ -132,6 +139,7 @@ class _Reader:
         path: Path = ("spec", "template", "spec")
         pod = self.mapping(template.get("spec"), path, fields.POD) if template else {}
         group: dict[str, Any] = {"name": "pod"}
+        self.remarks.lines["groups.0"] = self.line((*path, "containers", 0))
         if pod:
             self._container(pod, path, group, spec.get("completionMode") == "Indexed")
             self._where(pod, path, group)
@@ -143,7 +151,8 @@ class _Reader:
         for name in ("name", "generateName"):
             value = self.text(metadata, ("metadata",), name)
             if value:
-                self.taken(("metadata", name), f"name: {job_name(value)}")
+                line = self.line(("metadata", name))
+                self.remarks.taken(line, f"metadata.{name}", f"name: {job_name(value)}", "name")
                 return job_name(value)
         return job_name(file)
 
@@ -154,7 +163,7 @@ class _Reader:
             return {}
         tags = [tag for key, value in labels.items() if _TAG.fullmatch(tag := f"{key}={value}")][:32]
         if tags:
-            self.taken(("metadata", "labels"), f"tags: {', '.join(tags)}")
+            self.remarks.taken(self.line(("metadata", "labels")), "metadata.labels", f"tags: {', '.join(tags)}", "tags")
         if len(tags) < len(labels):
             self.noted(("metadata", "labels"), f"{len(labels) - len(tags)} of them cannot be a tag")
         return {"tags": tags} if tags else {}
@@ -170,7 +179,7 @@ class _Reader:
         count = completions if completions is not None else 1 if parallelism is None else parallelism
         group["count"] = max(1, count)
         if completions is not None:
-            self.taken((*at, "completions"), f"count: {count}")
+            self.taken((*at, "completions"), f"count: {count}", "count")
             if parallelism is not None and 0 < parallelism < completions:
                 self.lost((*at, "parallelism"), f"as many run at once as have room, not {parallelism} at most")
             elif parallelism is None and completions > 1:
@@ -178,7 +187,7 @@ class _Reader:
             elif parallelism:
                 self.taken((*at, "parallelism"), "as many run at once as have room")
         elif parallelism:
-            self.taken((*at, "parallelism"), f"count: {count}; the job ends when all of them have succeeded")
+            self.taken((*at, "parallelism"), f"count: {count}; the job ends when all of them have succeeded", "count")
         if spec.get("suspend") is True or parallelism == 0 or completions == 0:
             name = "suspend" if spec.get("suspend") is True else "parallelism" if parallelism == 0 else "completions"
             self.lost((*at, name), "it would begin at once")
@@ -199,18 +208,18 @@ class _Reader:
                 self.noted((*at, "activeDeadlineSeconds"), "no limit, for Hydra's go up to 30 days")
             elif deadline is not None:
                 group["timeout_s"] = min(deadline, group.get("timeout_s", deadline))
-                self.taken((*at, "activeDeadlineSeconds"), f"timeout_s: {deadline}, of each attempt")
+                self.taken((*at, "activeDeadlineSeconds"), f"timeout_s: {deadline}, of each attempt", "timeout_s")
         grace = self.whole(pod, path, "terminationGracePeriodSeconds")
         if grace is not None:
             group["grace_s"] = min(grace, _GRACE_S_MAX)
-            self.taken((*path, "terminationGracePeriodSeconds"), f"grace_s: {group['grace_s']}")
+            self.taken((*path, "terminationGracePeriodSeconds"), f"grace_s: {group['grace_s']}", "grace_s")
 
     def _retries(self, spec: dict[str, Any], group: dict[str, Any]) -> None:
         for name in ("backoffLimitPerIndex", "backoffLimit"):
             retries = self.whole(spec, ("spec",), name)
             if retries is not None:
                 group["retries"] = min(retries, _RETRIES_MAX)
-                self.taken(("spec", name), f"retries: {group['retries']}, of each task")
+                self.taken(("spec", name), f"retries: {group['retries']}, of each task", "retries")
                 return
         group["retries"] = _DEFAULT_RETRIES
         self.remarks.taken(0, "no backoffLimit", f"retries: {_DEFAULT_RETRIES}, Kubernetes' default")
@@ -219,12 +228,12 @@ class _Reader:
         selector, node = pod.get("nodeSelector"), self.text(pod, path, "nodeName")
         if isinstance(selector, dict):
             group["node_labels"] = " && ".join(f"{key} == {value}" for key, value in selector.items())
-            self.taken((*path, "nodeSelector"), f"node_labels: {group['node_labels']}")
+            self.taken((*path, "nodeSelector"), f"node_labels: {group['node_labels']}", "node_labels")
         elif selector is not None:
             self.error((*path, "nodeSelector"), "is not a mapping of labels", "write it as label: value")
         if node:
             group["locality"] = {"nodes": [node], "relax": False}
-            self.taken((*path, "nodeName"), "locality: that node alone")
+            self.taken((*path, "nodeName"), "locality: that node alone", "locality")
 
     # -- what runs ----------------------------------------------------------------------------------------------
 
@@ -267,7 +276,7 @@ class _Reader:
             self.error((*at, name), "is not a list of texts", "put numbers and true and false in quotes")
             return []
         if words:
-            self.taken((*at, name), "command")
+            self.taken((*at, name), "command", "command")
         return words
 
     def _started(self, words: list[str], folder: str | None, name: str) -> list[str]:
@@ -296,7 +305,7 @@ class _Reader:
                 self.error((*at, "value"), f"is {shown(value)}, not a text", "put it in quotes")
             else:
                 found[name] = _expanded(value, found)
-                self.taken(at, f"env: {name}")
+                self.taken(at, f"env: {name}", f"env.{name}")
         return found
 
     def _env_from(self, listed: Any, path: Path) -> None:
@@ -307,8 +316,7 @@ class _Reader:
                 self.lost(at, "say the variables in env")
                 continue
             try:
-                for became in self.secrets.variables(entry["secretRef"], str(entry.get("prefix") or "")):
-                    self.taken(at, became)
+                self.taken_secrets(at, self.secrets.variables(entry["secretRef"], str(entry.get("prefix") or "")))
             except ValueError as error:
                 self.lost(at, str(error))
 
@@ -327,8 +335,7 @@ class _Reader:
                 self.lost(place, fields.NO_VOLUMES)
                 continue
             try:
-                for became in self.secrets.files(secret, target.strip("/")):
-                    self.taken(place, became)
+                self.taken_secrets(place, self.secrets.files(secret, target.strip("/")))
                 self.lost(place, f"{target} is {target.strip('/')} in the work folder: have it read there")
             except ValueError as error:
                 self.lost(place, str(error))
@@ -336,7 +343,7 @@ class _Reader:
     def _referenced(self, name: str, source: Any, at: Path) -> None:
         if isinstance(source, dict) and "secretKeyRef" in source:
             try:
-                self.taken(at, self.secrets.variable(name, source["secretKeyRef"]))
+                self.taken_secrets(at, [self.secrets.variable(name, source["secretKeyRef"])])
             except ValueError as error:
                 self.lost(at, f"{name} has no value: {error}")
             return
@@ -374,7 +381,7 @@ class _Reader:
         amount = units.whole_up(given[which] * units_each)
         said = f"{axis}: {amount}"
         others = [each for each in given if each != which]
-        self.taken((*path, which, name), f"{said}, the {which[:-1]}" if others else said)
+        self.taken((*path, which, name), f"{said}, the {which[:-1]}" if others else said, f"resources.{axis}")
         for other in others:
             self.noted((*path, other, name), f"the {which[:-1]} is taken, {_WHY[axis]}")
         return amount

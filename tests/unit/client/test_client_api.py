@@ -156,8 +156,10 @@ def test_a_digest_is_checked_before_it_becomes_an_address(client: Client, cluste
     assert cluster.seen == []
 
 
-def test_login_gives_a_token(cluster: Any) -> None:
+def test_login_gives_a_token_and_the_client_uses_it(cluster: Any) -> None:
     with Client(cluster.url) as client:
         assert client.login("ada", "right").token == "secret-token"
+        client.has_artifact("a" * 64)
+        assert cluster.seen[-1].headers["Authorization"] == "Token secret-token"
         with pytest.raises(HydraError, match="wrong name or password"):
             client.login("ada", "wrong")

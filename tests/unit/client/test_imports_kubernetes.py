@@ -1,6 +1,7 @@
 """Kubernetes Jobs as jobs: what each field becomes, what is lost, what is wrong, and what its command finds."""
 
 import os
+import re
 import subprocess
 from copy import deepcopy
 from pathlib import Path
@@ -9,9 +10,10 @@ from typing import Any
 import pytest
 import yaml
 
-from client.errors import InvalidJob
+from client.errors import InvalidJob, placed
 from client.imports import Converted, converted
 from client.imports.report import Fate
+from contract.problems import FieldError
 
 MANIFEST: dict[str, Any] = {
     "apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "pi"},
@@ -196,7 +198,7 @@ def test_what_changes_nothing_is_noted(name: str) -> None:
         ({"spec": None}, "spec is missing."),
         ({f"{POD}.containers": []}, "containers is not a list of containers."),
         ({"spec.completionMode": "Indexd"}, "is 'Indexd'. Use Indexed or NonIndexed."),
-        ({f"{POD}.nodeSelector": {"disk": "a b"}}, "groups.0.node_labels: "),
+        ({f"{POD}.nodeSelector": {"disk": "a b"}}, "groups.0.node_labels (line 17): "),
         ({f"{POD}.nodeSelector": ["disk"]}, "nodeSelector is not a mapping of labels."),
         ({"metadata.labels": ["app"]}, "metadata.labels is not a mapping of labels."),
     ],
@@ -205,7 +207,7 @@ def test_what_is_wrong_is_said_with_its_line(changes: dict[str, object], says: s
     with pytest.raises(InvalidJob) as caught:
         made(**changes)
     assert any(says in line for line in caught.value.lines()), caught.value.lines()
-    assert all(line.startswith(("line ", "groups.0")) for line in caught.value.lines())
+    assert all(re.match(r"line \d|groups\.0\..* \(line \d", line) for line in caught.value.lines())
 
 
 @pytest.mark.parametrize(
@@ -230,6 +232,22 @@ def test_lines_are_those_of_the_file() -> None:
     with pytest.raises(InvalidJob) as caught:
         converted(text, "job.yaml")
     assert caught.value.lines()[1].startswith("line 7: spec.completions is 'many'")
+
+
+def test_what_a_server_refuses_is_said_with_the_manifests_line() -> None:
+    reference = {"name": "TOKEN", "valueFrom": {"secretKeyRef": {"name": "ci", "key": "token"}}}
+    pod = f"{MAIN}.env", f"{POD}.nodeSelector", "spec.completions"
+    text = manifest(**dict(zip(pod, ([{"name": "A", "value": "1"}, reference], {"disk": "ssd"}, 7), strict=True)))
+    found = converted(text, "job.yaml")
+    assert found is not None
+    lines = text.splitlines()
+    for field, says in (
+        ("name", "name: pi"), ("groups.0.command", "command:"), ("groups.0.resources.memory_mib", "memory:"),
+        ("groups.0.env.A", "- name: A"), ("groups.0.secrets.0.name", "- name: TOKEN"), ("groups.0.count", "comple"),
+        ("groups.0.node_labels", "nodeSelector"), ("groups.0.ports", "- name: main"),
+    ):  # fmt: skip
+        (error,) = placed([FieldError(field, "is refused")], found.places)
+        assert lines[error.line - 1].strip().startswith(says), (field, lines[error.line - 1])
 
 
 def test_what_stands_once_and_is_meant_often_is_read_in_no_time() -> None:
