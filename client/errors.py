@@ -71,16 +71,18 @@ def _line(field: str, lines: Mapping[str, int]) -> int:
 
 
 @contextmanager
-def locating(text: Source) -> Iterator[None]:
+def locating(text: Source, within: str = "") -> Iterator[None]:
     """What is refused meanwhile, here or by a server, tells where in a file's text it stands.
 
     text: that of a job file, or the lines of fields in another; none where nothing was read from one.
+    within: the field of what is sent that holds the file, with its dot.
     """
     try:
         yield
     except HydraError as error:
         if text is not None and error.problem.errors:
-            located = placed(error.problem.errors, text)
+            own = [replace(each, field=each.field.removeprefix(within)) for each in error.problem.errors]
+            located = placed(own, text)
             error.problem = error.problem.model_copy(update={"errors": located})
         raise
 

@@ -121,6 +121,7 @@ class Agent:
             on_ready=self._connected,
             on_wake=self._woken,
             on_denied=self._denied,
+            on_unreachable=lambda why: note("warning", "Redis cannot be reached", redis=self.redis.url, why=why),
         )
         seq = max(saved.seq, int(clock.unix() * 1000))
         self.checkpoint = Checkpoint(StateFile(self.config.dir), self.core, self.membership, seq)

@@ -56,7 +56,9 @@ def _register(config: Config, isolation: Isolation, http: Http, credential: str)
         try:
             return session.register(http, config, isolation, credential)
         except (HttpError, ValueError) as error:
-            note("warning", "not registered yet", why=str(error), control_plane=config.control_plane)
+            unknown = getattr(error, "status", 0) == 403 and not session.join_token(config)
+            why = f"{error}; {session.no_token(config)}" if unknown else str(error)
+            note("warning", "not registered yet", why=why, control_plane=config.control_plane)
             time.sleep(JOIN_RETRY_S[min(attempt, len(JOIN_RETRY_S) - 1)])
             attempt += 1
 

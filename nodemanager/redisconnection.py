@@ -43,7 +43,10 @@ def open_socket(url: str, ca_file: str) -> socket.socket:
 
 
 class RedisConnection:
-    """``on_ready``: connected and authenticated. ``on_wake``: a hint. ``on_denied``: the user must be restored."""
+    """``on_ready``: connected and authenticated. ``on_wake``: a hint. ``on_denied``: the user must be restored.
+
+    ``on_unreachable``: no connection comes about, and why; not again for the same reason before there was one.
+    """
 
     def __init__(
         self,
@@ -53,9 +56,12 @@ class RedisConnection:
         on_ready: Callable[[], None],
         on_wake: Callable[[bytes], None],
         on_denied: Callable[[str], None],
+        on_unreachable: Callable[[str], None],
     ) -> None:
         self.selector, self.background = selector, background
-        self.on_ready, self.on_wake, self.on_denied = on_ready, on_wake, on_denied
+        self.on_ready, self.on_wake = on_ready, on_wake
+        self.on_denied, self.on_unreachable = on_denied, on_unreachable
+        self.unreachable = ""
         self.url = self.user = self.password = self.ca_file = ""
         self.channels: tuple[str, ...] = ()
         self.connection: socket.socket | None = None
@@ -91,8 +97,11 @@ class RedisConnection:
         self.connecting = None
         try:
             connection = future.result()
-        except OSError:
+        except OSError as error:
             self._schedule_retry()
+            if self.unreachable != str(error):
+                self.unreachable = str(error)
+                self.on_unreachable(self.unreachable)
             return
         self.connection = connection
         self.reader = hiredis.Reader()
@@ -106,7 +115,7 @@ class RedisConnection:
             if text.startswith(("WRONGPASS", "NOPERM", "NOAUTH")):
                 self.on_denied(text)
             return
-        self.ready = True
+        self.ready, self.unreachable = True, ""
         self.failures = 0
         self._send("SUBSCRIBE", *self.channels)
         self.on_ready()

@@ -84,6 +84,13 @@ def join_token(config: Config) -> str:
         return ""
 
 
+def no_token(config: Config) -> str:
+    """Why a node that is not known has nothing to register with."""
+    if config.join_token_file:
+        return f"no join token can be read from {config.join_token_file}"
+    return "neither join_token nor join_token_file gives a join token"
+
+
 def drop_join_token(config: Config) -> None:
     """Remove the token's file: what has joined needs it no more."""
     try:

@@ -89,7 +89,8 @@ def update(
         with uploading() as on_upload:
             client.upload_all(packed.uploads, on_upload)
         known = revision or client.job(job).revision
-        done = client.update(job, known, packed.spec, max_failures=max_failures, **rules)
+        with locating(text, within="spec."):
+            done = client.update(job, known, packed.spec, max_failures=max_failures, **rules)
         if done.unchanged and output is not Format.json:
             print(f"job {done.id}: unchanged, it runs what {file} says as revision {done.revision}")
         else:

@@ -178,6 +178,7 @@ def test_a_node_cut_off_for_too_long_stops_its_containers(plane: Plane, tmp_path
         with no_sooner(1.5, "it was stopped"):
             plane.valkey.stop()
             wait_for(lambda: not alive(pid), "it is stopped")
+        assert node.log().count("Redis cannot be reached") == 1, "said once"
         plane.valkey.start()
         plane.redis = plane.valkey.client
         assert plane.ended(cid, 30.0).reason == ContainerReason.DISCONNECTED

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from tests import hydractl
+from tests.unit.client.conftest import problem
 
 
 def test_a_refused_job_tells_what_only_the_server_knows_too(cluster: Any, env: dict[str, str], tmp_path: Path) -> None:
@@ -22,6 +23,11 @@ def test_a_refused_job_tells_what_only_the_server_knows_too(cluster: Any, env: d
         done = hydractl.run((*words, str(path)), env)
         assert done.returncode == 2 and done.stderr.splitlines() == [said, *lines]
     assert [entry["digest"] for entry in json.loads(cluster.seen[-1].body)["groups"][0]["files"]] == ["0" * 64]
+    cluster.add_job({"name": "a", "kind": "service", "groups": []}, "RUNNING")
+    held = {**queue, "field": "spec.queue"}
+    cluster.trouble = lambda request: problem(422, "wrong", [held]) if request.method == "PUT" else None
+    path.write_text("name: a\nqueue: root.non\ngroups: [{name: g, command: [x]}]\n")
+    assert hydractl.run(("update", "1", str(path), "--revision", "1"), env).stderr.splitlines() == [said]
     path.write_text("name: 2024-02-03\ngroups: [{name: g, command: [x], count: .nan}]\n")
     assert hydractl.run(("submit", str(path)), env).returncode == 2
-    assert not cluster.jobs and not cluster.artifacts
+    assert len(cluster.jobs) == 1 and not cluster.artifacts

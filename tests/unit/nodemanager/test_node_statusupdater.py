@@ -42,6 +42,7 @@ def updater(folder: Path) -> StatusUpdater:
         on_ready=lambda: None,
         on_wake=lambda: None,
         on_denied=lambda why: None,
+        on_unreachable=lambda why: None,
     )
     checkpoint = Checkpoint(StateFile(folder), core, membership, 0)
     return StatusUpdater(redis, core, membership, checkpoint, CpuRates(), core.handle)
