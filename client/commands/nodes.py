@@ -148,7 +148,7 @@ def node_uncordon(
     with connected(ctx) as client:
         n = client.uncordon(find(client, node).id, message)
     if n.state == "DECOMMISSIONED":
-        what = "may register again: start its node manager"
+        what = "may register again: its node manager does so within seconds if it runs; else start it"
     elif n.maintenance and n.maintenance.active:
         cancel = f"hydractl maintenance cancel {n.maintenance.id}"
         what = f"has maintenance; it works again when that ends, or with: {cancel}"
