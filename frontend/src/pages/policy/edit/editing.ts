@@ -23,7 +23,7 @@ export interface FieldProps {
   above?: unknown;
 }
 
-const LABELS: Record<string, string> = { am: "AM", gpus: "GPUs", amrmproxy: "AM-RM proxy" };
+const LABELS: Record<string, string> = { am: "AM", gpus: "GPUs", mib: "MiB", amrmproxy: "AM-RM proxy" };
 
 /** max_running_jobs to "Max running jobs"; the unit stands beside the field, not in its name. */
 export function labelOf(name: string): string {

@@ -1,1 +1,0 @@
-import{$ as e,J as t}from"./index.5ba4187f6646.js";function n(n,r={getInitialValueInEffect:!0}){let i=e(n,r),{colorScheme:a}=t();return a===`auto`?i:a}export{n as t};
