@@ -88,8 +88,8 @@ class DiffRequest(Request):
 
 class PolicyDiff(Answer):
     """``to`` is null where it is a document. ``changes``: of what operators write, the first ``total`` of them cut to
-    1,000. ``overridden``: what temporary overrides make of the second. ``staged``: of ``total``, those that the first stage of
-    a rollout begins with; the others change with its last one, everywhere at once."""
+    1,000. ``overridden``: what temporary overrides make of the second. ``staged``: of ``total``, those that a rollout's
+    first stage begins with; the others change with its last one, everywhere at once."""
 
     first: int | None = Field(alias="from")
     second: int | None = Field(alias="to")

@@ -1629,8 +1629,8 @@ export interface components {
         };
         /**
          * @description ``to`` is null where it is a document. ``changes``: of what operators write, the first ``total`` of them cut to
-         *     1,000. ``overridden``: what temporary overrides make of the second. ``staged``: of ``total``, those that the first stage of
-         *     a rollout begins with; the others change with its last one, everywhere at once.
+         *     1,000. ``overridden``: what temporary overrides make of the second. ``staged``: of ``total``, those that a rollout's
+         *     first stage begins with; the others change with its last one, everywhere at once.
          */
         PolicyDiff: {
             changes: components["schemas"]["PolicyChange"][];
