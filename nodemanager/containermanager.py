@@ -104,10 +104,8 @@ class ContainerManager:
 
     def rest(self) -> None:
         """Let the supervisor go when the node is decommissioned and nothing is left that it holds."""
-        if not any(c.live for c in self.core.containers.values()):
-            if not self.runtime.resting:
-                note("info", "the node is decommissioned and empty: its supervisor ends")
-            self.runtime.rest()
+        if not any(c.live for c in self.core.containers.values()) and self.runtime.rest():
+            note("info", "the node is decommissioned and empty: its supervisor ends")
 
     def wake(self) -> None:
         """The node is taken back: nothing is decided before a supervisor has said what it holds."""

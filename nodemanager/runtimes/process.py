@@ -147,11 +147,13 @@ class ProcessRuntime:
         """An ended container need not be listed any more."""
         self._send({"op": "forget", "id": container_id})
 
-    def rest(self) -> None:
-        """Have no supervisor until ``wake``: to be called when nothing runs."""
-        if not self.resting and self.listed and self.connection is not None:
-            self.resting, self.listed, self.pid = True, False, 0
-            self.close(quit_runtime=True)
+    def rest(self) -> bool:
+        """Have no supervisor until ``wake``: to be called when nothing runs. Whether one is let go by this call."""
+        if self.resting or not self.listed or self.connection is None:
+            return False
+        self.resting, self.listed, self.pid = True, False, 0
+        self.close(quit_runtime=True)
+        return True
 
     def wake(self) -> None:
         """There is something to run again."""
