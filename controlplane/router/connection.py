@@ -6,7 +6,8 @@ who connects and says nothing, or says without end, has so many places and so mu
 
 import asyncio
 from collections import defaultdict
-from typing import Any
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
@@ -24,23 +25,43 @@ class HeadTooLong(Exception):
     """Ends the parsing of a request."""
 
 
+class Waiting:
+    """A connection that has yet to say what it wants: it has ``HEAD_S``, and of an address so many have a place."""
+
+    held: "ClassVar[defaultdict[str, dict[Waiting, None]]]" = defaultdict(dict)  # by address, the oldest first
+
+    def __init__(self, address: str, cut: Callable[[], object]) -> None:
+        self.cut, self.address = cut, address_of({"REMOTE_ADDR": address})
+        self.timer = asyncio.get_running_loop().call_later(HEAD_S, cut)
+        others = self.held[self.address]
+        others[self] = None
+        if len(others) > HEADS_ADDRESS:
+            oldest = next(iter(others))
+            del others[oldest]
+            oldest.cut()
+
+    def end(self) -> None:
+        """It has said it, or is gone."""
+        self.timer.cancel()
+        others = self.held[self.address]
+        others.pop(self, None)
+        if not others:
+            del self.held[self.address]  # who has gone leaves nothing behind
+
+
 class BoundedHttp(HttpToolsProtocol):
     """One connection. Too long a head is answered with 431; who is waited for in vain is cut off."""
-
-    waiting: "defaultdict[str, dict[BoundedHttp, None]]" = defaultdict(dict)  # by address, the oldest first
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.head = 0  # bytes of the request's head so far
         self.unsaid = 0  # bytes that came since the parser last had something to tell
         self.in_head = True
-        self.address = ""
-        self.head_timer: asyncio.TimerHandle | None = None
+        self.waiting: Waiting | None = None
         self.unread_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self.address = address_of({"REMOTE_ADDR": (self.client or ("",))[0]})
         self._wait_for_head()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -56,7 +77,7 @@ class BoundedHttp(HttpToolsProtocol):
         if self.unsaid > HEAD_MAX:
             self.head = self.unsaid
             self.send_400_response("")
-        elif self.in_head and not self.head_timer and not self._answering():
+        elif self.in_head and not self.waiting and not self._answering():
             self._wait_for_head()
 
     def on_message_begin(self) -> None:
@@ -116,23 +137,13 @@ class BoundedHttp(HttpToolsProtocol):
         return self.cycle is not None and not self.cycle.response_complete
 
     def _wait_for_head(self) -> None:
-        self.head_timer = self.loop.call_later(HEAD_S, self.transport.abort)
-        others = self.waiting[self.address]
-        others[self] = None
-        if len(others) > HEADS_ADDRESS:
-            oldest = next(iter(others))
-            del others[oldest]
-            oldest.transport.abort()
+        self._head_is_there()  # one place, of which TLS has had its part
+        self.waiting = Waiting((self.client or ("",))[0], self.transport.abort)
 
     def _head_is_there(self) -> None:
-        if not self.head_timer:
-            return
-        self.head_timer.cancel()
-        self.head_timer = None
-        others = self.waiting[self.address]
-        others.pop(self, None)
-        if not others:
-            del self.waiting[self.address]  # who has gone leaves nothing behind
+        if self.waiting:
+            self.waiting.end()
+            self.waiting = None
 
     def _look_at_unread(self, before: int) -> None:
         self.unread_timer = self.loop.call_later(UNREAD_S, self.time_is_over, before)

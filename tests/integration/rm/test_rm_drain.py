@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from controlplane.statestore.actions import duty, maintenance, nodes
 from controlplane.statestore.actions.audit import SYSTEM
-from controlplane.statestore.errors import Conflict
+from controlplane.statestore.errors import Conflict, Gone
 from controlplane.statestore.models import (
     AuditEntry,
     Container,
@@ -292,7 +292,7 @@ def test_a_decommissioned_node_leaves_once_it_is_empty_and_stays_away(cluster: C
     ]
     assert ContainerHistory.objects.filter(node_id=gone).count() == 2, "its history stays"
     _, secret = nodes.new_join_token(SYSTEM, cluster.sub, node="n0")
-    with pytest.raises(Conflict, match="uncordon n0"):
+    with pytest.raises(Gone, match="uncordon n0"):
         nodes.register(Register(secret, "n0", "r", 4096, 4000))
     with pytest.raises(Conflict):
         duty.drain(SYSTEM, node(gone), None)

@@ -6,11 +6,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import uvicorn
-
 from controlplane.embedded.management.commands import web
 from controlplane.router.websocket import BoundedWebSocket
 from tests.patience import stretched, wait_until
+
+
+class Server(web.Server):
+    """Begins without what concerns the whole process."""
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await self.listen_on(sockets or [])
 
 
 class Serving:
@@ -20,7 +25,7 @@ class Serving:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
         config = web.configuration(access_log=False)
         config.app = application
-        self.server = uvicorn.Server(config)
+        self.server = Server(config)
         self.port = listener.getsockname()[1]
         self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [listener]})
 

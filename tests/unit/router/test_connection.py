@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from controlplane.router import connection
-from controlplane.router.connection import HEAD_MAX, BoundedHttp
+from controlplane.router.connection import HEAD_MAX, BoundedHttp, Waiting
 from tests.patience import wait_until
 from tests.unit.router.serving import Serving, serving
 
@@ -33,7 +33,7 @@ def until_its_end(there: socket.socket) -> bytes:
 
 
 def nobody_waits(web: Serving) -> bool:
-    return not web.server.server_state.connections and not BoundedHttp.waiting
+    return not web.server.server_state.connections and not Waiting.held
 
 
 @pytest.mark.parametrize("said", [b"", b"GET / HT", b"GET / HTTP/1.1\r\nHost: x\r\n", b"\r\n", ASKS + b"GET /"])
@@ -97,7 +97,7 @@ def test_of_an_address_so_many_wait_and_the_oldest_goes(monkeypatch: pytest.Monk
         assert until_its_end(first) == b""
         last.sendall(ASKS)
         assert last.recv(100).startswith(b"HTTP/1.1 200")
-        assert [len(found) for found in BoundedHttp.waiting.values()] == [2]
+        assert [len(found) for found in Waiting.held.values()] == [2]
 
 
 def test_an_answer_that_is_not_read_is_given_up_and_one_that_is_read_slowly_is_not(

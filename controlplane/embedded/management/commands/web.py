@@ -1,5 +1,6 @@
 """``manage.py web``: the Router's API, the dashboard's sockets and the front end, by uvicorn."""
 
+import asyncio
 import os
 import resource
 import socket
@@ -16,7 +17,7 @@ from controlplane import heap, liveness, shutdown
 from controlplane.embedded import notify
 from controlplane.embedded.home import HomeError, http_host, http_port
 from controlplane.policy.following import Follower
-from controlplane.router import cluster
+from controlplane.router import cluster, handshake
 from controlplane.router.aside import Aside
 from controlplane.router.connection import BoundedHttp
 from controlplane.router.websocket import BoundedWebSocket
@@ -94,9 +95,24 @@ class Server(uvicorn.Server):
     """Says when it serves."""
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets=sockets)
+        await self.listen_on(sockets or [])
         heap.settle()
         notify.ready()
+
+    async def listen_on(self, sockets: list[socket.socket]) -> None:
+        """By TLS, where the settings name a certificate."""
+        context = self.config.ssl
+        await super().startup(sockets=[] if context else sockets)
+        loop = asyncio.get_running_loop()
+        self.accepting = [loop.create_task(handshake.accept(s, context, self._protocol)) for s in sockets if context]
+
+    def _protocol(self) -> BoundedHttp:
+        return BoundedHttp(config=self.config, server_state=self.server_state, app_state=self.lifespan.state)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        for task in self.accepting:
+            task.cancel()
+        await super().shutdown(sockets=sockets)
 
 
 def open_files() -> None:
