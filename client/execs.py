@@ -10,12 +10,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
-import httpx
-
 from client import answers
 from client.errors import HydraError, Unreachable
 from client.forwarding import Forward, Told, listen
-from client.transport import Transport, is_loopback
+from client.transport import Transport, authorities, is_loopback
 from contract.execs import ExecBegun
 from contract.problems import Problem
 from wire import execs
@@ -201,7 +199,7 @@ def _connected(transport: Transport, path: str) -> tuple[ClientConnection, Calla
     opening = connect(
         url,
         additional_headers={"Authorization": transport.authorization},
-        ssl=httpx.create_ssl_context() if url.startswith("wss:") else None,
+        ssl=authorities() if url.startswith("wss:") else None,
         proxy=None if is_loopback(transport.url) else True,
         compression=None,
         open_timeout=OPEN_S,

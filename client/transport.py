@@ -7,6 +7,8 @@ connections. ``Retry-After`` is obeyed; otherwise the pause doubles, with jitter
 
 from __future__ import annotations
 
+import os
+import ssl
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -36,6 +38,14 @@ def is_loopback(url: str) -> bool:
         return host == "localhost" or host.endswith(".localhost")
 
 
+def authorities() -> ssl.SSLContext:
+    """Who may have signed a server's certificate: those of SSL_CERT_FILE, else this host's and the usual ones."""
+    found = httpx.create_ssl_context()
+    if not os.environ.get("SSL_CERT_FILE"):
+        found.load_default_certs()
+    return found
+
+
 def check_url(url: str) -> str:
     """``url`` without a trailing slash; ``HydraError`` when it is not one of http(s)."""
     parts = urlsplit(url)
@@ -57,7 +67,11 @@ class Transport:
         headers = {"Accept": "application/json, application/problem+json"}
         # A proxy named in the environment is for the world outside this host.
         self._http = httpx.Client(
-            base_url=self.url, headers=headers, timeout=timeout_s, trust_env=not is_loopback(self.url)
+            base_url=self.url,
+            headers=headers,
+            timeout=timeout_s,
+            trust_env=not is_loopback(self.url),
+            verify=authorities() if self.url.startswith("https:") else True,
         )
         self.authorization = ""
         if token:

@@ -4,11 +4,13 @@ import socket
 import ssl
 import subprocess
 from collections.abc import Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 
 import pytest
 
+from client.errors import Unreachable
+from client.transport import Transport
 from controlplane.router import connection
 from controlplane.router.connection import Waiting
 from tests.patience import wait_until
@@ -72,6 +74,20 @@ def test_what_is_said_with_the_handshakes_end_is_heard(tls: Serving, pair: tuple
             except ssl.SSLWantReadError:
                 continue
         assert read.startswith(b"HTTP/1.1 200")
+
+
+def test_clients_believe_the_authority_that_they_are_told(
+    tls: Serving, pair: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def asked() -> int:
+        there = Transport(f"https://localhost:{tls.port}", None, timeout_s=10, retry_s=0)
+        with closing(there):
+            return there.request("GET", "/").status_code
+
+    with pytest.raises(Unreachable, match="CERTIFICATE_VERIFY_FAILED"):
+        asked()
+    monkeypatch.setenv("SSL_CERT_FILE", str(pair[1]))
+    assert asked() == 200
 
 
 @pytest.mark.parametrize("words", [b"", b"\x16\x03\x01\x02\x00\x01", b"GET / HTTP/1.1\r\n\r\n"])
