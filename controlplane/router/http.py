@@ -27,7 +27,7 @@ from controlplane.router import aside, bodies, metrics, problems
 from controlplane.router.aside import Aside
 from controlplane.router.download import Streamed
 from controlplane.router.heavy import Heavy, work
-from controlplane.router.payers import payers
+from controlplane.router.payers import CROWDED, payers
 from controlplane.router.storeprobe import StoreProbe
 from controlplane.router.threads import MAX_WAITING, Threads, ended
 from wire import nodeapi
@@ -165,7 +165,7 @@ class HttpHandler(ASGIHandler):
                     turn.pay(REFUSED_S if isinstance(turn.who, str) and response.status_code in (401, 429) else LOOP_S)
                 return response
         except Crowded:
-            return _busy("too many requests of this account wait already; send fewer at once")
+            return _busy(CROWDED)
         finally:
             if begun is None:
                 body.close()

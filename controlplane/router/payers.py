@@ -2,9 +2,9 @@
 
 import hashlib
 from collections import OrderedDict
-from collections.abc import Hashable, Mapping, MutableMapping
+from collections.abc import Callable, Hashable, Mapping, MutableMapping
 from http.cookies import CookieError, SimpleCookie
-from typing import Any
+from typing import Any, TypeVar
 
 from django.conf import settings
 from django.http import HttpRequest
@@ -12,8 +12,12 @@ from django.utils.functional import LazyObject
 
 from controlplane.accounts.models import User
 from controlplane.accounts.throttles import address_of
+from controlplane.accounts.turns import turns
 from controlplane.router.masterauth import MasterPrincipal
+from controlplane.router.threads import Threads, ended
 
+T = TypeVar("T")
+CROWDED = "too many requests of this account wait already; send fewer at once"
 MOST = 10_000  # tokens and sessions that are remembered
 
 
@@ -80,3 +84,21 @@ def _shown(authorization: bytes, cookie: bytes) -> bytes:
 
 
 payers = Payers()
+
+
+async def in_turn(
+    threads: Threads,
+    request: HttpRequest,
+    call: Callable[..., T],
+    *args: Any,
+    whose: Callable[[T], int | None] = lambda answer: None,
+) -> T:
+    """What a call in a thread answers, when it is the turn of whoever sent the request, and paid for by him.
+
+    whose: the account behind the request, where the answer tells and authentication does not. ``Crowded`` when too
+    many of that account's wait.
+    """
+    async with turns.turn(payers.of_request(request)) as turn:
+        answer = await ended(threads.start(call, *args, pay=turn.pay))
+        turn.who = payers.learn(request, whose(answer))
+        return answer

@@ -13,11 +13,11 @@ from rest_framework.response import Response
 
 from contract.jobs import LogPiece, MergedLog
 from controlplane.accounts.places import Places
-from controlplane.accounts.turns import Crowded, turns
+from controlplane.accounts.turns import Crowded
 from controlplane.router.logfollowers import Followers
-from controlplane.router.payers import payers
+from controlplane.router.payers import CROWDED, in_turn
 from controlplane.router.problems import plain
-from controlplane.router.threads import MAX_WAITING, Threads, ended
+from controlplane.router.threads import MAX_WAITING, Threads
 from controlplane.statestore.actions.logs import STREAMS
 from controlplane.statestore.errors import NotFound
 from controlplane.statestore.queries.jobs import logs, logsources, mergedlogs
@@ -171,9 +171,6 @@ def _number(container: str) -> int:
 async def _read(view: Callable[..., Any], request: HttpRequest, args: Any, kwargs: Any) -> HttpResponseBase:
     """The synchronous view's answer, when it is the turn of whoever asks."""
     try:
-        async with turns.turn(payers.of_request(request)) as turn:
-            answer = await ended(threads.start(rendered, view, request, args, kwargs, pay=turn.pay))
-            turn.who = payers.learn(request)
-            return answer
+        return await in_turn(threads, request, rendered, view, request, args, kwargs)
     except Crowded:
-        return plain(429, "too many requests of this account wait already; send fewer at once", 1)
+        return plain(429, CROWDED, 1)

@@ -19,8 +19,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from contract.masters import MasterEvents as MasterEventsAnswer
+from controlplane.accounts.turns import Crowded, turns
 from controlplane.router.masterauth import SCHEME, ByMaster, MasterPrincipal, container_of, principal
 from controlplane.router.masterhub import WAITING_MAX, hub, threads
+from controlplane.router.payers import CROWDED, in_turn
 from controlplane.router.problems import plain
 from controlplane.statestore.errors import Refused, TooMany
 from controlplane.statestore.queries.jobs import masters
@@ -58,25 +60,33 @@ class MasterEvents(MasterView):
 
         @functools.wraps(view)
         async def waits(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-            began = time.monotonic()
             try:
-                asked = _asked(request)
-                master, found = await threads.start(_look, asked.container_id, asked.after)
-                if not ByMaster().allow_request(SimpleNamespace(user=master), None):
-                    raise TooMany("too many requests")
-                if (asked.stream or asked.wait_s) and hub.full(master.job_id):
-                    return plain(429, f"an application waits {WAITING_MAX} times at once; end one, or ask at once", 1)
-                if asked.stream:
-                    return _streamed(master, found, asked.stream, began)
-                if asked.wait_s and not found["events"]:
-                    async with hub.waiting(master.job_id, master.container_id, found["cursor"]) as waiter:
-                        if await hub.wait(waiter, began, asked.wait_s):
-                            master, found = await threads.start(_look, asked.container_id, asked.after)
-                return JsonResponse(found)
-            except (ValueError, APIException, Refused, OperationalError, InterfaceError):
-                return await threads.start(rendered, view, request, args, kwargs)
+                try:
+                    return await _events(request)
+                except (ValueError, APIException, Refused, OperationalError, InterfaceError):
+                    return await in_turn(threads, request, rendered, view, request, args, kwargs)
+            except Crowded:
+                return plain(429, CROWDED, 1)
 
         return waits
+
+
+async def _events(request: HttpRequest) -> HttpResponseBase:
+    """The answer to a usual look; raises for the synchronous view to say what is wrong."""
+    began = time.monotonic()
+    asked = _asked(request)
+    master, found = await _looked(request, asked)
+    if not ByMaster().allow_request(SimpleNamespace(user=master), None):
+        raise TooMany("too many requests")
+    if (asked.stream or asked.wait_s) and hub.full(master.job_id):
+        return plain(429, f"an application waits {WAITING_MAX} times at once; end one, or ask at once", 1)
+    if asked.stream:
+        return _streamed(master, found, asked.stream, began)
+    if asked.wait_s and not found["events"]:
+        async with hub.waiting(master.job_id, master.container_id, found["cursor"]) as waiter:
+            if await hub.wait(waiter, began, asked.wait_s):
+                master, found = await _looked(request, asked)
+    return JsonResponse(found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +113,11 @@ def _look(container_id: int, after: int) -> tuple[MasterPrincipal, dict[str, Any
     return master, masters.events(master.job_id, after)
 
 
+async def _looked(request: HttpRequest, asked: _Asked) -> tuple[MasterPrincipal, dict[str, Any]]:
+    """The same, in the turn of the master's owner."""
+    return await in_turn(threads, request, _look, asked.container_id, asked.after, whose=lambda seen: seen[0].owner_id)
+
+
 def _streamed(master: MasterPrincipal, found: dict[str, Any], stream: str, began: float) -> HttpResponseBase:
     lines = _stream(master, found, stream, began)
     return StreamingHttpResponse(lines, content_type=STREAMS[stream], headers={"Cache-Control": "no-store"})
@@ -123,7 +138,9 @@ async def _stream(master: MasterPrincipal, found: dict[str, Any], stream: str, b
                 yield b"\n"
                 continue
             began = time.monotonic()
-            found = await threads.start(masters.events, master.job_id, waiter.after)
+            await turns.within_share(master.owner_id, ALIVE_S)
+            paid = functools.partial(turns.spent, master.owner_id)
+            found = await threads.start(masters.events, master.job_id, waiter.after, pay=paid)
 
 
 def _line(event: dict[str, Any], stream: str) -> bytes:

@@ -18,8 +18,9 @@ from controlplane.accounts.models import User
 from controlplane.accounts.turns import AT_ONCE, BURST_S, WAITING_MAX, Turn, Turns
 from controlplane.router import bodies, heavy, http, payers
 from controlplane.router.aside import Aside
+from controlplane.router.masterauth import MasterPrincipal
 from controlplane.router.threads import Threads
-from controlplane.router.views import containers
+from controlplane.router.views import containers, masterevents
 from tests.patience import until
 
 GREEDY, MODEST = b"Token greedy", b"Token modest"
@@ -71,7 +72,7 @@ class Web:
 @pytest.fixture(autouse=True)
 def turns(monkeypatch: pytest.MonkeyPatch) -> Turns:
     fresh = Turns(0.2)
-    for place in (module, http, containers):
+    for place in (module, http, payers, masterevents):
         monkeypatch.setattr(place, "turns", fresh)
     for token, number in ACCOUNTS.items():
         payers.payers.learn(request_of(token, User(pk=number)))
@@ -254,3 +255,22 @@ def test_logs_that_nobody_waits_for_any_more_have_their_places_until_they_are_re
         assert len(begun) == 2 * AT_ONCE
 
     asyncio.run(play())
+
+
+def test_a_masters_owner_pays_for_its_looks_at_events(turns: Turns, monkeypatch: pytest.MonkeyPatch) -> None:
+    def looks(container_id: int, after: int) -> tuple[MasterPrincipal, dict[str, Any]]:
+        until_s = time.thread_time() + 0.05
+        while time.thread_time() < until_s:
+            pass
+        return MasterPrincipal(1, container_id, 1, owner_id=7), {"events": [], "cursor": 0}
+
+    async def play() -> None:
+        asked = masterevents._Asked(container_id=2, after=0, wait_s=0, stream="")
+        for _ in range(3):
+            await masterevents._looked(ASGIRequest(scope(b"Bearer master"), io.BytesIO()), asked)
+
+    monkeypatch.setattr(masterevents, "_look", looks)
+    monkeypatch.setattr(masterevents, "threads", Threads("test", 1))
+    asyncio.run(play())
+    assert turns._of(7).balance < BURST_S - 0.1
+    assert payers.payers.of(scope(b"Bearer master")) == 7, "known before the next is looked up"
