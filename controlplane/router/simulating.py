@@ -10,6 +10,7 @@ from contract.problems import FieldError
 from contract.simulations import SimulationRequest
 from controlplane.policy import digest, documents, versions
 from controlplane.policy.diff import brief
+from controlplane.router import unknown
 from controlplane.statestore.actions.duty import database_now
 from controlplane.statestore.actions.policy import QueueRow
 from controlplane.statestore.actions.simulations import CHANGE_MOST, Question
@@ -86,7 +87,7 @@ def _drain(asked: SimulationRequest, now: dt.datetime) -> Question:
 def _drainable(name: str) -> SubCluster:
     found = SubCluster.objects.filter(name=name).first() if "\0" not in name else None
     if found is None:
-        raise _wrong("drain", f"there is no sub-cluster {name!r}", "GET /api/v1/sub-clusters lists them")
+        raise _wrong("drain", unknown.sub_cluster(name), "name one that runs")
     running = SubCluster.State.RUNNING
     if found.state != running:
         raise _wrong("drain", f"{name} is {found.state} already; only one that is running can be drained",

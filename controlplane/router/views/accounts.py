@@ -6,8 +6,9 @@ from rest_framework.response import Response
 
 from contract.accounts import Account, AccountPage, AccountRequest, EmailRequest, PasswordReset, RoleRequest, TokenList
 from controlplane.accounts.models import Role, User
+from controlplane.router import unknown
 from controlplane.statestore.actions import accounts as actions
-from controlplane.statestore.errors import Forbidden
+from controlplane.statestore.errors import Forbidden, NotFound
 from controlplane.statestore.queries.accounts import listing, tokens
 
 from .common import (
@@ -17,7 +18,6 @@ from .common import (
     answers,
     body,
     choice,
-    existing,
     paged,
     require,
     text,
@@ -32,7 +32,9 @@ ROLES = {str(role): str(role) for role in Role}
 
 def row_of(name: str) -> User:
     found = User.objects.filter(username=name).first() if "\0" not in name else None
-    return existing(found, f"there is no account {name[:64]!r}; GET /api/v1/accounts lists them")
+    if found is None:
+        raise NotFound(unknown.account(name))
+    return found
 
 
 def answer(name: str, status: int = 200) -> Response:

@@ -7,6 +7,7 @@ from rest_framework.response import Response
 from contract.comparison import Comparison
 from controlplane import clock
 from controlplane.policy.sidebyside import differing, holding
+from controlplane.router import unknown
 from controlplane.statestore.errors import NotFound
 from controlplane.statestore.queries.subclusters import comparison
 
@@ -28,7 +29,7 @@ class SubClustersCompare(View):
         window_s = integer(request, "window_s", *WINDOW_S)
         rows, missing = comparison.compare(list(dict.fromkeys(names)), window_s)
         if missing:
-            raise NotFound(f"there is no sub-cluster {missing[0]!r}")
+            raise NotFound(unknown.sub_cluster(missing[0]))
         components = holding({row["name"]: row["components_version"] for row in rows})
         for row in rows:
             row["policies"] = {name: part["policy"] for name, part in components[row["name"]].model_dump().items()}

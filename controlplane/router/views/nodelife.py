@@ -15,6 +15,7 @@ from contract.nodes import (
 )
 from contract.nodes import Maintenance as MaintenanceAnswer
 from contract.nodes import Node as NodeAnswer
+from controlplane.router import unknown
 from controlplane.statestore.actions import duty, maintenance, nodes
 from controlplane.statestore.errors import NotFound
 from controlplane.statestore.models import MaintenanceWindow, Node, SubCluster
@@ -106,7 +107,7 @@ class Maintenance(View):
         wanted = body(request, MaintenanceRequest)
         sub_cluster = SubCluster.objects.filter(name=wanted.sub_cluster).first()
         if sub_cluster is None:
-            raise NotFound(f"there is no sub-cluster {wanted.sub_cluster[:64]!r}; GET /api/v1/sub-clusters lists them")
+            raise NotFound(unknown.sub_cluster(wanted.sub_cluster))
         new = maintenance.NewWindow(**wanted.model_dump(exclude={"sub_cluster"}))
         row = maintenance.add(actor(request), sub_cluster, new)
         return Response(as_json(row, nodes_of([sub_cluster.pk])), status=201)

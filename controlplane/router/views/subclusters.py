@@ -24,15 +24,17 @@ from contract.subclusters import SubClusterDrainPreview as SubClusterDrainPrevie
 from controlplane import clock
 from controlplane.accounts.throttles import Join
 from controlplane.policy.federation import reaches
+from controlplane.router import unknown
 from controlplane.statestore.actions import joining, subclusters
 from controlplane.statestore.actions import nodes as node_actions
 from controlplane.statestore.actions.audit import Actor
+from controlplane.statestore.errors import NotFound
 from controlplane.statestore.models import PolicyVersion, SubCluster
 from controlplane.statestore.queries.drains.rooms import Reach
 from controlplane.statestore.queries.drains.subcluster import preview
 from controlplane.statestore.queries.subclusters import listing
 
-from .common import SMALL, View, account, actor, answers, body, existing, integer, number_parameter, require, whole
+from .common import SMALL, View, account, actor, answers, body, integer, number_parameter, require, whole
 
 ONE = answers({200: SubClusterDetailAnswer}, 409, 415)
 DEADLINE = number_parameter("deadline_s", 0, MONTH_S, "From now; without it nothing is stopped")
@@ -40,12 +42,16 @@ DEADLINE = number_parameter("deadline_s", 0, MONTH_S, "From now; without it noth
 
 def row_of(name: str) -> SubCluster:
     found = SubCluster.objects.filter(name=name).first() if "\0" not in name else None
-    return existing(found, f"there is no sub-cluster {name[:64]!r}; GET /api/v1/sub-clusters lists them")
+    if found is None:
+        raise NotFound(unknown.sub_cluster(name))
+    return found
 
 
 def answer(request: Request, name: str) -> Response:
     found = listing.sub_cluster(account(request), name)
-    return Response(existing(found, f"there is no sub-cluster {name[:64]!r}; GET /api/v1/sub-clusters lists them"))
+    if found is None:
+        raise NotFound(unknown.sub_cluster(name))
+    return Response(found)
 
 
 def reach_of_queues() -> Reach:

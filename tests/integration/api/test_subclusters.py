@@ -323,3 +323,15 @@ def test_a_sub_cluster_whose_lease_has_run_out_is_not_chosen_a_second_later(worl
     while home_of(world) != "west":
         assert time.time() - since < 1.0
     again.release()
+
+
+def test_a_name_that_nobody_has_is_answered_with_what_was_meant(world: World) -> None:
+    ask = world["operator"]
+    for path, says in (
+        ("sub-clusters/wset", "there is no sub-cluster 'wset'; did you mean west?"),
+        ("sub-clusters/nowhere/join-tokens", "there is no sub-cluster 'nowhere'; there are: east, west"),
+        ("accounts/oprator", "there is no account 'oprator'; did you mean operator?"),
+    ):
+        method = "POST" if "tokens" in path else "GET"
+        refused = ask(method, path, {} if method == "POST" else None)
+        assert (refused.status_code, refused.json()["detail"]) == (404, says)

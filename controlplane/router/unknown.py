@@ -1,0 +1,28 @@
+"""What is said of names that nobody has: what may have been meant, and where all of them are."""
+
+from difflib import get_close_matches
+
+from controlplane.accounts.models import User
+from controlplane.statestore.models import SubCluster
+
+SHOWN = 64  # characters of a name
+FEW = 5
+MOST = 2000  # names that are looked at
+
+
+def sub_cluster(name: str) -> str:
+    known = SubCluster.objects.exclude(state=SubCluster.State.DECOMMISSIONED).order_by("name")
+    names = list(known.values_list("name", flat=True)[:MOST])
+    few = ", ".join(names) if len(names) <= FEW else ""
+    return _said("sub-cluster", name, names, f"there are: {few}" if few else "hydractl sub-clusters lists all")
+
+
+def account(name: str) -> str:
+    """For operators, who may see every account."""
+    names = list(User.objects.order_by("username").values_list("username", flat=True)[:MOST])
+    return _said("account", name, names, "hydractl accounts lists all")
+
+
+def _said(what: str, name: str, known: list[str], otherwise: str) -> str:
+    close = get_close_matches(name[:SHOWN], known, 1)
+    return f"there is no {what} {name[:SHOWN]!r}; {f'did you mean {close[0]}?' if close else otherwise}"
