@@ -138,4 +138,7 @@ def _is(pid: int, endpoint: Endpoint) -> bool:
             words = file.read().split(b"\0")
     except OSError:
         return False
-    return f"HYDRA_CONTAINER_ID={endpoint.container}".encode() in words and b"HYDRA_PORT_HTTP=" in b"".join(words)
+    # Another stack on this host may have a container of the same name, but not on the same port.
+    return {f"HYDRA_CONTAINER_ID={endpoint.container}".encode(), f"HYDRA_PORT_HTTP={endpoint.port}".encode()} <= {
+        *words
+    }

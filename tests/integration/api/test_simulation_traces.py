@@ -122,27 +122,23 @@ def test_folders_of_other_kinds_and_ages_stay(tmp_path: Path, monkeypatch: pytes
 
 
 @pytest.mark.django_db(transaction=True)
-def test_what_a_web_process_that_was_killed_has_left_goes_when_the_next_begins(
-    world: World,
-) -> None:
+def test_what_a_web_process_that_was_killed_has_left_goes_when_the_next_begins(world: World, tmp_path: Path) -> None:
     """And not before the process that reads in it has ended."""
-    folders = Path(tempfile.gettempdir())
-    before = set(folders.glob("hydra-trace-*"))
 
     def ask(url: str) -> None:
         with suppress(httpx.HTTPError):
             headers = {"Authorization": f"Token {world['operator'].token}", "Content-Type": "application/octet-stream"}
             httpx.post(f"{url}/api/v1/simulations/traces?kind=swf", content=SWF, headers=headers, trust_env=False)
 
-    with whole_web() as (url, web):
+    with whole_web(TMPDIR=str(tmp_path)) as (url, web):
         asking = threading.Thread(target=ask, args=(url,))
         asking.start()
-        (left,) = wait_until(lambda: set(folders.glob("hydra-trace-*")) - before, 20, "it is read", 0.001)
+        (left,) = wait_until(lambda: [*tmp_path.glob("hydra-trace-*")], 20, "it is read", 0.001)
         web.kill()
         asking.join()
     wait_until(lambda: not locked(left), 20, "what read it has ended")
     os.utime(left, (0, 0))
-    with whole_web():
+    with whole_web(TMPDIR=str(tmp_path)):
         assert not left.exists()
 
 
