@@ -139,6 +139,5 @@ def _is(pid: int, endpoint: Endpoint) -> bool:
     except OSError:
         return False
     # Another stack on this host may have a container of the same name, but not on the same port.
-    return {f"HYDRA_CONTAINER_ID={endpoint.container}".encode(), f"HYDRA_PORT_HTTP={endpoint.port}".encode()} <= {
-        *words
-    }
+    own = (f"HYDRA_CONTAINER_ID={endpoint.container}", f"HYDRA_PORT_HTTP={endpoint.port}")
+    return {word.encode() for word in own} <= set(words)
