@@ -57,7 +57,7 @@ def rollback(
     """Push what operators wrote in an older version, as a new one. ``Invalid`` where it makes no sense any more."""
     old = PolicyVersion.objects.filter(pk=number).first() if 0 < number < 2**63 else None
     if old is None:
-        raise NotFound(f"there is no policy version {number}; GET /api/v1/policy/versions lists them")
+        raise NotFound(f"there is no policy version {number}; hydractl policy versions lists them")
     try:
         return push(actor, versions.written(old), message, parent=parent, force=force)
     except Invalid as error:
@@ -126,5 +126,5 @@ def _version(number: int | None) -> PolicyVersion | None:
         return versions.active()
     found = PolicyVersion.objects.filter(pk=number).first() if 0 < number < 2**63 else None
     if found is None:
-        raise NotFound(f"there is no policy version {number}; GET /api/v1/policy/versions lists them")
+        raise NotFound(f"there is no policy version {number}; hydractl policy versions lists them")
     return found

@@ -186,7 +186,7 @@ def queue_error(user: User, path: str, field_name: str = "queue", *, suggest: bo
         return FieldError(field_name, "no policy is in force, so there are no queues", "ask an operator to publish one")
     if queue is None or not _may_use(user, queue):
         meant = " or ".join(close_to(user, path)) if suggest else ""
-        remedy = f"did you mean {meant}? GET /api/v1/queues lists yours" if meant else "GET /api/v1/queues lists yours"
+        remedy = f"did you mean {meant}? hydractl queues lists yours" if meant else "hydractl queues lists yours"
         return FieldError(field_name, f"there is no queue {path!r} that you may use", remedy)
     if not queue.leaf:
         return FieldError(field_name, f"{path!r} has queues below it", "name one of those")

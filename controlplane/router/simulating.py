@@ -56,7 +56,7 @@ def _traced(asked: SimulationRequest, now: dt.datetime) -> tuple[SimulationTrace
     number = asked.trace or 0
     found = simulationtraces.reference(number)
     if found is None:
-        raise _wrong("trace", f"there is no trace {number}", "GET /api/v1/simulations/traces lists them")
+        raise _wrong("trace", f"there is no trace {number}", "hydractl policy traces lists them")
     if asked.nodes == "trace" and found.nodes is None:
         raise _wrong("nodes", f"trace {number} tells no nodes", f"PUT /api/v1/simulations/traces/{number}/nodes")
     return found, (now, now + dt.timedelta(seconds=found.span_s))
@@ -115,7 +115,7 @@ def _held(valid: Json, rows: list[QueueRow], now: dt.datetime) -> Json:
 def version(number: int) -> PolicyVersion:
     found = PolicyVersion.objects.filter(pk=number).first() if 0 < number < 2**63 else None
     if found is None:
-        raise NotFound(f"there is no policy version {number}; GET /api/v1/policy/versions lists them")
+        raise NotFound(f"there is no policy version {number}; hydractl policy versions lists them")
     return found
 
 

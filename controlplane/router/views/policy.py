@@ -72,7 +72,7 @@ class Policy(View):
         """The policy in force. Operators and viewers."""
         require("cluster.view_all", request)
         found = versions.version(integer(request, "version", 0, 1, 2**63 - 1) or None)
-        return tagged(existing(found, "there is no such policy version; GET /api/v1/policy/versions lists them"))
+        return tagged(existing(found, "there is no such policy version; hydractl policy versions lists them"))
 
     @extend_schema(
         operation_id="policy_publish",

@@ -23,7 +23,7 @@ class PolicyConvergence(View):
         """Who runs a policy version, and how long that took. Operators and viewers."""
         require("cluster.view_all", request)
         found = convergence.read(integer(request, "version", 0, 1, 2**63 - 1) or None)
-        return Response(existing(found, "there is no such policy version; GET /api/v1/policy/versions lists them"))
+        return Response(existing(found, "there is no such policy version; hydractl policy versions lists them"))
 
 
 class Rollouts(View):

@@ -194,7 +194,7 @@ def test_a_queue_that_may_have_been_meant_is_one_that_may_be_used(world: World, 
     def remedy(role: str, queue: str) -> str:
         return str(world[role].post("jobs", job(queue=queue)).json()["errors"][0]["remedy"])
 
-    plain = "GET /api/v1/queues lists yours"
+    plain = "hydractl queues lists yours"
     assert remedy("tenant", "root.defualt") == f"did you mean root.default? {plain}"
     assert remedy("tenant", f"{victim.path}x") == plain
     assert victim.path in remedy("operator", f"{victim.path}x")
