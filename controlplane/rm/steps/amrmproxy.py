@@ -143,11 +143,13 @@ class AMRMProxy:
         return handed.lowering and gone
 
     def _better(self, m: Memory, group: GroupEntry, sub: int) -> bool:
-        """Whether another sub-cluster, or home, could start at least one of its containers now."""
+        """Whether another sub-cluster, or home, could start at least one of its containers now; of a gang all."""
         home, others = self.remotes.room(m, group.partition)
         free = {self.sub: home} | {other: amount for other, amount in others.items() if other != sub}
         able = self.remotes.matching(m, group, list(free)) > 0
-        return any(ok and fitting(amount, group.shape) for ok, amount in zip(able, free.values(), strict=True))
+        least = group.remote[sub].waiting if group.constraints.gang else 1
+        fits = [fitting(amount, group.shape) >= max(1, least) for amount in free.values()]
+        return any(ok and fit for ok, fit in zip(able, fits, strict=True))
 
     def _redistribute(self, m: Memory, c: Changes, now: float) -> None:
         """What waited in a sub-cluster that has died goes to the others and home, inversely to their load."""
@@ -194,7 +196,8 @@ class AMRMProxy:
         if not targets.usable[1:].any():
             return
         if group.constraints.gang:
-            parts = _whole(group.run.wanted, targets.usable, targets.headroom)
+            loads = np.array([self.remotes.load(sub) for sub in subs])
+            parts = _whole(group.run.wanted, targets.usable, targets.headroom, loads)
         else:
             parts = split(
                 policy.policy, self._fresh(m, e), targets, owned=self.remotes.owned(m, group, subs),
@@ -286,10 +289,10 @@ def _demand(m: Memory, rows: np.ndarray, home: np.ndarray, now: float) -> _Deman
     upto = np.cumsum(amounts, axis=0)
     leaf = m.ledger.leaf_of(m.asks.job[rows])
     late = now - m.asks.since[rows] > m.queues.relax_s[leaf]  # it may be its queue that has no room here
-    if m.unheld:
-        keys = [(job << 16) + no for job, no in m.unheld]
-        late |= np.isin(m.asks.key[rows], keys)  # it waits in vain from the start
     may_leave = m.queues.no_home_preference[leaf] | m.asks.constrained[rows]
+    if m.unheld:  # it waits in vain from the start
+        vain = np.isin(m.asks.key[rows], [(job << 16) + no for job, no in m.unheld])
+        late, may_leave = late | vain, may_leave | vain
     return _Demand(shapes, shape, upto - amounts, late, (upto > home).any(axis=1) | late, may_leave)
 
 
@@ -297,10 +300,16 @@ def _lowering(handed: HandedTasks | None) -> bool:
     return handed is not None and handed.lowering
 
 
-def _whole(count: int, usable: np.ndarray, headroom: np.ndarray) -> np.ndarray:
-    """All of a gang to the one sub-cluster with most headroom that holds it, home (the first) before others."""
+def _whole(count: int, usable: np.ndarray, headroom: np.ndarray, loads: np.ndarray) -> np.ndarray:
+    """All of a gang to the one sub-cluster with most headroom that holds it, home (the first) before others.
+
+    One that home can never hold waits where least is to be done: what others
+    ask for there may wait in vain as well, and would keep it here for ever.
+    """
     parts = np.zeros(len(usable), np.int64)
     able = usable & (headroom >= count)
     if able.any():
         parts[0 if able[0] else int(np.argmax(np.where(able, headroom, -1)))] = count
+    elif not usable[0] and usable.any():
+        parts[int(np.argmin(np.where(usable, loads, np.inf)))] = count
     return parts

@@ -113,6 +113,20 @@ def test_what_has_begun_does_not_move() -> None:
     assert (f.live(job), f.home(job)) == ([1, 0], f.west.sub.id)
 
 
+def test_gangs_that_only_each_others_homes_could_hold_do_not_keep_one_another_waiting() -> None:
+    """What waits at home in vain is no demand that others would have to wait for. Both have begun, so none moves."""
+    f = home_only()
+    first = {"name": "first", "resources": SMALL}
+    second = GANG | {"name": "second", "resources": {"memory_mib": 256, "vcores_milli": 1000}}
+    one = f.west.submit(first, second | {"count": 8, "node_labels": "zone == b"})
+    two = f.east.submit(first | {"count": 4}, second | {"count": 7, "node_labels": "zone == a"})
+    f.rounds(4)
+    assert (f.live(one), f.live(two)) == ([1, 0], [0, 4])
+    f.west.policy({"default": {"guaranteed": 1.0, "open_to_all": True}})
+    f.rounds(12)
+    assert (f.live(one), f.live(two)) == ([1, 8], [7, 4])
+
+
 def test_it_counts_where_its_limits_are_and_nobody_is_admitted_for_it_twice() -> None:
     f = Federation(amrmproxy={"policy": "home"})
     queues = {"default": {"guaranteed": 1.0, "open_to_all": True, "max_running_jobs": 1}}
