@@ -17,6 +17,13 @@ MESSAGES = {
     "missing": "this field is required",
     "string_pattern_mismatch": "is not written as it has to be here",
     "model_type": "is no mapping of fields",
+    "dict_type": "is no mapping of names to values",
+    "list_type": "is no list",
+    "string_type": "is no text",
+    "int_type": "is no whole number",
+    "int_from_float": "is no whole number",
+    "float_type": "is no number",
+    "bool_type": "is neither true nor false",
 }
 # What to do about each kind of mistake; ``ctx`` values of pydantic's error are filled in.
 REMEDIES = {
@@ -77,6 +84,12 @@ def _remedy(error: ErrorDetails, kind: type[BaseModel]) -> str:
         return spelling(name, list(_at(kind, error["loc"][:-1]).model_fields))
     if name in OF_AXIS and error["type"] == "int_type":
         return amount_remedy(name)
+    if error["type"] == "model_type":
+        return fields_of(_at(kind, error["loc"]))
+    return _of_mistake(error)
+
+
+def _of_mistake(error: ErrorDetails) -> str:
     context = error.get("ctx") or {}
     if error["type"] == "string_pattern_mismatch":
         return PATTERN_REMEDIES.get(
@@ -84,6 +97,13 @@ def _remedy(error: ErrorDetails, kind: type[BaseModel]) -> str:
         )
     mistake = "variable" if error["type"] == "string_type" and "env" in error["loc"][-2:-1] else error["type"]
     return REMEDIES.get(mistake, "see the tenants' guide for what this field takes").format_map(context)
+
+
+def fields_of(kind: type[BaseModel]) -> str:
+    """How something is written that has fields."""
+    known = kind.model_fields
+    needed = [name for name, field in known.items() if field.is_required()] or list(known)[:1]
+    return f"write {' and '.join(f'{name}: ...' for name in needed)}; known here: {', '.join(known)}"
 
 
 def spelling(name: str, known: list[str]) -> str:

@@ -44,6 +44,11 @@ class FaultyRedis(SimulatedRedis):
         # A dataclass with slots is another class than the one ``super`` would look for.
         SimulatedRedis.put(self, documents)
 
+    def silence(self, node: int) -> None:
+        """Nothing of what the node has said is heard any more: it registers anew."""
+        self.in_flight = [flight for flight in self.in_flight if flight.node != node]
+        self.statuses.pop(node, None)
+
     def deliver(self, flight: InFlightStatus) -> bool:
         """A status arrives; whether it was taken."""
         if not self.down:

@@ -18,7 +18,7 @@ from simulator.rows import Federation
 from wire.states import NodeState
 
 CONTAINER_LEASE_S = 20.0
-_LOST_BY_S = MAX_DISCONNECT_S + NODE_LOST_S + 2.5  # of answered time, in which two looks lie two seconds apart at most
+_LOST_BY_S = MAX_DISCONNECT_S + NODE_LOST_S + 4.5  # of answered time: two answers of two seconds lie between two looks
 _PACE = leader.Pace(1.0, 0.0, 0.8, NODE_LOST_S, MAX_DISCONNECT_S)
 
 

@@ -134,6 +134,7 @@ class World:
         machine = self.machines[node]
         key = desired.node_key(_MASTER, 1, node)
         if machine.disk is None and machine.incarnation + self.clock.now > 1:
+            self.redis[machine.sub].silence(node)
             self.rows.add_intent(machine.sub, "node", node=node)
         self.agents[node] = Agent(
             machine, self.redis[machine.sub], self.clock, key, MAX_DISCONNECT_S, self.oracle, self._localize_error

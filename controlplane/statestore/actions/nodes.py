@@ -134,11 +134,14 @@ def register(r: Register, address: str | None = None) -> NodeSession:
         NodeCredential.objects.update_or_create(
             node=node, defaults={"sha256": hashed(secret), "revoked_at": None, "created_at": clock.now()}
         )
-        Intent.objects.create(sub_cluster=sub_cluster, kind=Intent.Kind.NODE, node_id=node.pk)
         after = described | ({} if created or keeps else {"by_token": token.pk})  # type: ignore[union-attr]
         record(Actor(None, address), "node.register" if created else "node.reregister", f"node/{node.pk}", after=after)
-        transaction.on_commit(lambda: _after_change(sub_cluster.pk))
     grant_redis(sub_cluster.pk, [(node.pk, hashed(secret))])
+    if not created:
+        _silence_former(sub_cluster.pk, node.pk)
+    with transaction.atomic():  # the RM counts the node's statuses anew from now on
+        Intent.objects.create(sub_cluster=sub_cluster, kind=Intent.Kind.NODE, node_id=node.pk)
+        transaction.on_commit(lambda: _after_change(sub_cluster.pk))
     return session(node, sub_cluster, secret)
 
 
@@ -306,6 +309,16 @@ def _remove_redis_user(node_id: int) -> None:
         log.error(
             "Redis user of a revoked node not removed; the next clean-up removes it", node=node_id, problem=str(error)
         )
+
+
+def _silence_former(sub_cluster_id: int, node_id: int) -> None:
+    """Nothing more is heard of who had the node's name: a status of his would be newer than any of the next one's."""
+    try:
+        r = bus.client(timeout_s=2.0)
+        r.execute_command("CLIENT KILL USER", keys.acl_user(node_id))
+        r.delete(keys.status(sub_cluster_id, node_id))
+    except redis.RedisError as error:
+        log.warning("a node's former connections may be open still", node=node_id, problem=str(error))
 
 
 def ensure_redis_user(node: Node, sha256: str) -> None:

@@ -4,15 +4,20 @@ import secrets
 from typing import Any
 
 import pytest
+import redis
 from django.utils import timezone
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
 from controlplane.embedded import bootstrap
+from controlplane.statestore import bus
 from controlplane.statestore.actions import nodes
 from controlplane.statestore.actions.audit import SYSTEM
 from controlplane.statestore.actions.credentials import hashed
 from controlplane.statestore.models import JoinToken, Node
 from tests.integration.api.test_nodes import register
 from tests.integration.api.world import NodeApi, World
+from wire import keys
 from wire.nodeapi import NodeSession
 
 
@@ -73,6 +78,28 @@ def test_a_token_for_a_name_gives_it_to_one_machine_once(world: World, token: st
     assert NodeApi(second)("GET", "session").status_code == 200
     assert register(world, bound).status_code == 403, "it is used up"
     assert {t["node"] for t in world["operator"].get("join-tokens").json()["results"]} == {""}
+
+
+def test_of_who_had_the_name_before_nothing_is_heard_any_more(world: World, token: str) -> None:
+    """Its last statuses would be newer than any of the next machine's, which would be lost for as long."""
+    first = session(register(world, token))
+    former, key = of_node(first), keys.status(first.sub_cluster_id, first.node_id)
+    former.set(key, b"newest")
+    session(register(world, made(world, node="n1")))
+    with pytest.raises(redis.ConnectionError):  # or that it may not sign in, as it tries again
+        former.set(key, b"newer")
+    assert bus.client().get(key) is None
+
+
+def of_node(session: NodeSession) -> redis.Redis:
+    """Redis as the node reaches it, on one connection that does not come back by itself."""
+    shared = bus.client().connection_pool.connection_kwargs
+    where = {name: shared[name] for name in ("host", "port", "path") if name in shared}
+    kind = redis.UnixDomainSocketConnection if "path" in where else redis.Connection
+    pool = redis.ConnectionPool(
+        kind, username=session.redis_user, password=session.credential, retry=Retry(NoBackoff(), 0), **where
+    )
+    return redis.Redis(connection_pool=pool)
 
 
 def test_a_node_that_is_taken_back_registers_with_what_it_had(world: World, token: str) -> None:

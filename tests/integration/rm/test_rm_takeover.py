@@ -193,8 +193,11 @@ def test_a_commit_of_which_nobody_knows_the_outcome(cluster: Cluster, written: b
             return self.real.execute(sql, *values)
 
     old.store.connection = Breaking(old.store.connection)
+    redis, told = old.bus._redis, [keys.desired(cluster.sub.pk, node) for node in cluster.ids]
+    before = redis.mget(told)
     with pytest.raises(StoreDown):
         old.round()
+    assert redis.mget(told) == before, "nodes are told of nothing that may not be committed"
     assert cluster.one("SELECT count(*) FROM statestore_container_history") == (6 if written else 0)
     cluster.expire()
     new = cluster.lead()
