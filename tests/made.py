@@ -69,6 +69,7 @@ def _known(folder: Path) -> None:
         known.join_token("east")
         (known.root / "secrets.json").rename(folder / "secrets.json")
         shutil.rmtree(known.root)
+        known.remove_short()
 
 
 def _complete(environ: Mapping[str, str]) -> Path:

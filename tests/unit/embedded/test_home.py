@@ -2,6 +2,7 @@
 
 import os
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,10 +12,11 @@ from controlplane.embedded.home import Home, HomeError, http_port, read_json, wr
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Home:
+def home(tmp_path: Path) -> Iterator[Home]:
     found = Home(tmp_path / "h")
     found.create()
-    return found
+    yield found
+    found.remove_short()
 
 
 def test_secrets_are_made_once_and_only_the_owner_reads_them(home: Home):
