@@ -25,7 +25,7 @@ from benchmarks.stack import REPO, BenchStack, cpu_s, job, percentile, stack
 from client import Client, HydraError
 
 GREEDY = "greedy"
-PAUSE_S = 0.01
+PAUSE_S = 0.05  # with which the other tenant stays within its share of `web`
 WARM_S = 3.0  # of each window before it counts
 REST_S = 4.0
 NICE = ["nice", "-n", "19"]

@@ -17,7 +17,7 @@ from django.conf import settings
 
 BURST_S = 1.0  # of the processor, that may be used beyond the share at once
 NEAR_S = 0.5  # who may use no more than this beyond his share comes near its end
-DEBT_S = 2.0  # no more is owed, however much was used: whoever worked alone soon gets his share beside others
+DEBT_S = 2.0  # no more is owed, however much was used
 OTHERS_S = 1.0  # others are served as long after they asked for something
 AT_ONCE = 4  # requests of one party: the others find a thread
 WAITING_MAX = 100  # requests of one party
@@ -69,9 +69,11 @@ class Turns:
         self._asked: OrderedDict[Hashable, float] = OrderedDict()  # parties within their share, the last one last
 
     def spent(self, who: Hashable, seconds: float) -> None:
-        """Something was done for this party."""
+        """Something was done for this party. What it used while nobody else asked holds it up no longer than others
+        are served after they asked for something."""
         party = self._of(who)
-        party.balance = max(-DEBT_S, party.balance - seconds)
+        least = -DEBT_S if self._others(who) else min(party.balance, -OTHERS_S * self._share)
+        party.balance = max(least, party.balance - seconds)
 
     def asks(self, who: Hashable) -> None:
         """This party wants something now: others who have used more than their share wait for it."""

@@ -40,12 +40,12 @@ def become_nobody() -> None:
 
 
 def before_exec(death_signal: int, as_nobody: bool = False, parent: int = 0) -> Callable[[], None]:
-    """What a child does between fork and exec: own process group, tied to its parent (this one), default signals."""
+    """What a child does between fork and exec: own session, tied to its parent (this one), default signals."""
     parent = parent or os.getpid()
 
     def prepare() -> None:
-        if os.getsid(0) != os.getpid():  # a session leader leads its group already
-            os.setpgid(0, 0)
+        if os.getsid(0) != os.getpid():
+            os.setsid()  # by which Linux divides processors, where it makes groups of sessions
         if as_nobody:
             become_nobody()
         signal.pthread_sigmask(signal.SIG_SETMASK, [])

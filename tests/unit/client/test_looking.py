@@ -233,9 +233,9 @@ def test_a_terminal_is_drawn_in_place(cluster: Any, env: dict[str, str]) -> None
     )  # fmt: skip
     os.close(theirs)
     seen = b""
-    while seen.count(b"every 0.2 s") < 3:
+    while min(seen.count(b"every 0.2 s"), seen.count(b"root.a")) < 3:  # a terminal hands a picture on in pieces
         seen += os.read(ours, 65536)
     process.send_signal(signal.SIGINT)
     assert process.wait() == 130
     os.close(ours)
-    assert b"\x1b[1A" in seen and seen.count(b"root.a") >= 3
+    assert b"\x1b[1A" in seen

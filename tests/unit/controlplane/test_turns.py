@@ -52,11 +52,19 @@ def test_beside_others_who_has_used_more_than_his_share_waits_for_it_and_they_do
 
 
 def test_others_count_for_as_long_as_they_are_served(turns: Turns, clock: Clock) -> None:
-    turns.spent("greedy", BURST_S + 100)
     turns.asks("modest")
+    turns.spent("greedy", BURST_S + 100)
     assert turns.wait_s("greedy") == pytest.approx(DEBT_S / SHARE), "no more is owed, whatever was used"
     clock.now += OTHERS_S + 0.01
     assert turns.wait_s("greedy") == 0
+
+
+def test_who_has_worked_alone_is_soon_served_beside_others(turns: Turns, clock: Clock) -> None:
+    turns.spent("busy", BURST_S + 100)
+    turns.asks("newcomer")
+    assert turns.wait_s("busy") == pytest.approx(OTHERS_S), "so that a newcomer's first requests meet none of his"
+    turns.spent("busy", 0.4)
+    assert turns.wait_s("busy") == pytest.approx(OTHERS_S + 0.4 / SHARE), "what he uses beside others counts whole"
 
 
 def test_two_who_use_more_than_their_share_do_not_hold_each_other_up(turns: Turns) -> None:

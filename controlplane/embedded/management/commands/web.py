@@ -14,7 +14,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import connections
 
 from controlplane import heap, liveness, shutdown
-from controlplane.embedded import notify
+from controlplane.embedded import notify, slices
 from controlplane.embedded.home import HomeError, http_host, http_port
 from controlplane.policy.following import Follower
 from controlplane.router import cluster, handshake
@@ -39,6 +39,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         open_files()
         beside = begin_beside()
+        slices.ask_for_short()
         _forget_traces()
         listener = listen()
         config = configuration(options["access_log"])
