@@ -4,11 +4,15 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+import structlog
+from django.db import InterfaceError, OperationalError
+
 from controlplane.accounts.turns import turns
 from controlplane.router.threads import Threads
 from controlplane.statestore.queries.jobs import logs
 from controlplane.statestore.queries.jobs.logsources import LogSource
 
+log = structlog.get_logger(__name__)
 LOOK_EVERY_S = 0.25
 TOGETHER = 500  # of them in one query
 
@@ -60,7 +64,10 @@ class Followers:
 
         try:
             news = await self._threads.start(logs.news, [(each.source, each.at) for each in due], pay=pay)
-        except Exception as error:  # each of their requests is answered by what that means
+        except (OperationalError, InterfaceError) as error:  # a store that does not answer now is asked again
+            log.debug("no look for news of logs", problem=str(error))
+            return
+        except Exception as error:
             for each in due:
                 if not each.told.done():
                     each.told.set_exception(error)

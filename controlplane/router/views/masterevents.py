@@ -140,7 +140,10 @@ async def _stream(master: MasterPrincipal, found: dict[str, Any], stream: str, b
             began = time.monotonic()
             await turns.within_share(master.owner_id, ALIVE_S)
             paid = functools.partial(turns.spent, master.owner_id)
-            found = await threads.start(masters.events, master.job_id, waiter.after, pay=paid)
+            try:
+                found = await threads.start(masters.events, master.job_id, waiter.after, pay=paid)
+            except (OperationalError, InterfaceError):
+                return  # the application goes on from the last event it was told of, once the store answers
 
 
 def _line(event: dict[str, Any], stream: str) -> bytes:

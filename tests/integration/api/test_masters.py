@@ -4,6 +4,8 @@ import asyncio
 import hashlib
 import json
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,6 +30,7 @@ from controlplane.statestore.models import (
     TaskOutput,
 )
 from tests.integration.api import rows
+from tests.integration.api.away import no_connections
 from tests.integration.api.served import web
 from tests.integration.api.world import NodeApi, World, job, plain_client
 from tests.limits import limit
@@ -422,15 +425,29 @@ def test_polls_do_not_wait_for_one_another(world: World) -> None:
 @pytest.mark.django_db(transaction=True)
 def test_a_stream_ends_with_its_master(world: World) -> None:
     app = application(world)
+    with _followed(app) as (seen, further):
+        assert "id: 1" in seen and "event: granted" in seen
+        threading.Thread(target=_in_thread, args=(lambda: rows.end(app.container),)).start()
+        for _ in further:  # until it ends
+            pass
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_stream_ends_in_order_when_the_statestore_is_away(world: World) -> None:
+    app = application(world)
+    with _followed(app) as (_, further), no_connections():
+        redis.Redis.from_url(django_settings.REDIS_URL).publish(keys.masters(), str(app.job.pk))
+        assert [line for line in further if line] == [], "and the application follows once more"
+
+
+@contextmanager
+def _followed(app: App) -> Iterator[tuple[list[str], Iterator[str]]]:
+    """The lines of a stream's first event, and those that come after it."""
     event(app, 1)
-    with web() as url:
-        headers = {"Authorization": f"Bearer {app.token}"}
-        with httpx.stream("GET", f"{url}/api/v1/am/events?stream=sse", headers=headers, timeout=15) as answer:
-            pieces = answer.iter_lines()
-            seen: list[str] = []
-            while not (seen and seen[-1].startswith("data:")):
-                seen.append(next(pieces))
-            assert "id: 1" in seen and "event: granted" in seen
-            threading.Thread(target=_in_thread, args=(lambda: rows.end(app.container),)).start()
-            for _ in pieces:  # until it ends
-                pass
+    headers = {"Authorization": f"Bearer {app.token}"}
+    with web() as url, httpx.stream("GET", f"{url}/api/v1/am/events?stream=sse", headers=headers, timeout=15) as answer:
+        pieces = answer.iter_lines()
+        seen: list[str] = []
+        while not (seen and seen[-1].startswith("data:")):
+            seen.append(next(pieces))
+        yield seen, pieces

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
+from django.db import OperationalError
 
 from controlplane.accounts.turns import BURST_S, Turns
 from controlplane.router import logfollowers
@@ -27,11 +28,13 @@ class Store:
     def __init__(self) -> None:
         self.ends: dict[int, int] = {}
         self.looked: list[list[int]] = []
-        self.fails = False
+        self.fails: Exception | None = None
+        self.failed = 0
 
     def news(self, wanted: Sequence[tuple[LogSource, Mapping[int, int]]]) -> list[bool]:
         if self.fails:
-            raise ConnectionError("the store is away")
+            self.failed += 1
+            raise self.fails
         self.looked.append([src.container_id for src, _ in wanted])
         return [self.ends.get(src.container_id, 0) > at[0] for src, at in wanted]
 
@@ -90,15 +93,28 @@ def test_who_is_beyond_his_share_is_not_looked_for_meanwhile(store: Store, turns
     played(play)
 
 
-def test_a_store_that_is_away_is_told_to_all_and_asked_again_by_the_next(store: Store) -> None:
+def test_a_store_that_is_away_is_asked_again(store: Store) -> None:
     async def play() -> None:
         all_ = Followers()
-        store.fails = True
+        store.fails = OperationalError("the store is away")
+        waiting = [asyncio.create_task(all_.something_new(7, source(n), {0: 0}, 20)) for n in range(3)]
+        await until(lambda: store.failed >= 3, 20, "several looks", 0.005)
+        assert not any(each.done() for each in waiting)
+        store.fails, store.ends = None, dict.fromkeys(range(3), 1)
+        assert await asyncio.gather(*waiting) == [True] * 3
+
+    played(play)
+
+
+def test_what_nobody_foresaw_is_told_to_all_and_asked_again_by_the_next(store: Store) -> None:
+    async def play() -> None:
+        all_ = Followers()
+        store.fails = ValueError("a defect")
         told = await asyncio.gather(
             *(all_.something_new(7, source(n), {0: 0}, 20) for n in range(3)), return_exceptions=True
         )
-        assert [type(each) for each in told] == [ConnectionError] * 3
-        store.fails, store.ends = False, {1: 1}
+        assert [type(each) for each in told] == [ValueError] * 3
+        store.fails, store.ends = None, {1: 1}
         assert await all_.something_new(7, source(1), {0: 0}, 20)
 
     played(play)
