@@ -15,6 +15,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -28,7 +29,6 @@ GREEDY = "greedy"
 PAUSE_S = 0.05  # with which the other tenant stays within its share of `web`
 WARM_S = 3.0  # of each window before it counts
 REST_S = 4.0
-NICE = ["nice", "-n", "19"]
 PARTS = ("web", "postgres", "worker-a", "worker-b")
 BURN = """
 import sys, time
@@ -85,7 +85,7 @@ class Greedy:
         seconds, url = self.options.seconds, self.running.url
         command = [sys.executable, "-m", "benchmarks.greed", "--url", url, "--user", GREEDY]
         command += ["--seconds", str(seconds + WARM_S + 1), "--wishes", *self.options.wishes]
-        greed = subprocess.Popen(NICE + command, cwd=REPO, env=self.environ, stdout=subprocess.PIPE, text=True)
+        greed = nice(command, env=self.environ, stdout=subprocess.PIPE, text=True)
         try:
             look(url, token, WARM_S, defaultdict(list))
             process = [psutil.Process(greed.pid)]
@@ -101,9 +101,17 @@ class Greedy:
         return share
 
 
+def nice(command: list[str], **more: Any) -> subprocess.Popen[Any]:
+    """A program that gives way to all others, as if it ran on another machine."""
+    process = subprocess.Popen(["nice", "-n", "19", *command], cwd=REPO, start_new_session=True, **more)
+    with suppress(OSError):  # where Linux groups sessions, niceness is among those of one, and this is the session's
+        Path(f"/proc/{process.pid}/autogroup").write_text("19")
+    return process
+
+
 def burning(running: BenchStack, token: str, share: float, seconds: float, took: dict[str, list[float]]) -> None:
     """One window beside a process that burns this share of a processor."""
-    burn = subprocess.Popen([*NICE, sys.executable, "-c", BURN, str(share)])
+    burn = nice([sys.executable, "-c", BURN, str(share)])
     try:
         look(running.url, token, seconds, took)
     finally:

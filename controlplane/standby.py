@@ -18,6 +18,7 @@ from controlplane import shutdown
 from controlplane.gpg.tasks import lead as lead_gpg
 from controlplane.rm.tasks import lead, read_ahead, terms
 from controlplane.statestore import posts
+from controlplane.statestore.membership import own_name
 
 log = structlog.get_logger(__name__)
 LOOK_EVERY_S = 0.5
@@ -64,7 +65,7 @@ class Standby:
     def look(self) -> None:
         """Take what is free now; returns at once. Raises ``DatabaseError``."""
         self._held = {post: thread for post, thread in self._held.items() if thread.is_alive()}
-        for sub, name in posts.free():
+        for sub, name in posts.free(own_name()):
             if self.serves(f"rm.{name}") and len(self._held) < terms.most and terms.may_lead(sub):
                 self._take(f"rm.{name}", partial(lead, sub))
         if self.serves(CONTROL) and posts.gpg_is_free():

@@ -1,7 +1,5 @@
 """The Celery task that has the GPG's post. It is offered by ``controlplane.duties``; a second worker stands by."""
 
-import os
-import socket
 import threading
 
 import psycopg
@@ -13,7 +11,7 @@ from controlplane import shutdown
 from controlplane.gpg.duties import duties
 from controlplane.gpg.loop import Loop
 from controlplane.policy.following import Follower
-from controlplane.statestore.membership import FENCED, Post, take_post
+from controlplane.statestore.membership import FENCED, Post, own_name, take_post
 from controlplane.statestore.posts import GPG
 
 log = structlog.get_logger(__name__)
@@ -24,7 +22,7 @@ def lead() -> None:
     """Do the GPG's duties if nobody does, until told to stop or fenced off."""
     lease_s = settings.HYDRA["lease_s"]
     try:
-        post = take_post(GPG, os.environ.get("HYDRA_WORKER") or socket.gethostname(), lease_s)
+        post = take_post(GPG, own_name(), lease_s)
     except psycopg.Error as error:
         log.warning("the StateStore cannot be reached", error=str(error))
         return

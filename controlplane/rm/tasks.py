@@ -1,7 +1,5 @@
 """The Celery task that leads a sub-cluster, and the one that offers the post."""
 
-import os
-import socket
 from collections.abc import Callable
 from contextlib import closing, suppress
 
@@ -34,7 +32,7 @@ from controlplane.statestore import bus as hints
 from controlplane.statestore import due, posts
 from controlplane.statestore.actions import rehoming, subclusters
 from controlplane.statestore.actions.nodes import lease_master, restore_acl
-from controlplane.statestore.membership import Leadership, conninfo, take
+from controlplane.statestore.membership import Leadership, conninfo, own_name, take
 from controlplane.statestore.models import Node
 
 log = structlog.get_logger(__name__)
@@ -58,7 +56,7 @@ def lead(sub_cluster_id: int) -> None:
     try:
         leadership = take(
             sub_cluster_id,
-            _name(),
+            own_name(),
             settings.HYDRA["lease_s"],
             lambda epoch: given_out(sub_cluster_id, epoch),
         )
@@ -74,16 +72,12 @@ def lead(sub_cluster_id: int) -> None:
         _hand_over(sub_cluster_id, term.successor)
 
 
-def _name() -> str:
-    return os.environ.get("HYDRA_WORKER") or socket.gethostname()
-
-
 def read_ahead(serves: Callable[[str], bool]) -> bool:
     """Make ready for what others lead and this worker may take over; whether there was something new.
 
     Raises ``psycopg.Error`` or ``DatabaseError``.
     """
-    subs = [sub for sub, name, holder in posts.led() if holder != _name() and serves(f"rm.{name}")]
+    subs = [sub for sub, name, holder in posts.led() if holder != own_name() and serves(f"rm.{name}")]
     with job_source() as source:
         read = ahead.follow(subs, source)
     kernels.load_for(ahead.size)

@@ -8,6 +8,8 @@ A sub-cluster is also free when the session of its holder has ended, as it does
 when its process dies: a holder writes through that one alone, so it leads no more.
 """
 
+import os
+import socket
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -17,17 +19,20 @@ from django.conf import settings
 from psycopg.conninfo import make_conninfo
 
 FENCED = "HY001"  # SQLSTATE of the fences
-# Of the lease ``l`` of a sub-cluster: nobody leads. Another session may get the number of one that has ended; then the
-# lease runs out.
+# Of the lease ``l`` of a sub-cluster: nobody leads, and ``holder`` may. Another session may get the number of one that
+# has ended; then the lease runs out. Whoever comes back under the name of a leader that died has nothing ready, and
+# leaves the post to others until then.
 FREE = """(l.expires_at IS NULL OR l.expires_at < clock_timestamp()
-    OR (l.backend_pid > 0 AND NOT EXISTS (SELECT FROM pg_stat_get_activity(l.backend_pid))))"""
+    OR (l.holder <> %(holder)s AND l.backend_pid > 0
+        AND NOT EXISTS (SELECT FROM pg_stat_get_activity(l.backend_pid))))"""
 
 _EVICT = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = %s AND application_name = %s"
 
 
 @dataclass(frozen=True, slots=True)
 class _Leases:
-    """One kind of lease rows. free: SQL, whether nobody holds row ``l``. exists: the same, whether it may be held.
+    """One kind of lease rows. free: SQL, whether nobody holds row ``l`` and ``holder`` may. exists: the same, whether
+    it may be held at all.
 
     name: of a holder's session.
     """
@@ -41,7 +46,7 @@ class _Leases:
     @property
     def look(self) -> str:
         return f"""
-            SELECT epoch, backend_pid FROM {self.table} l WHERE {self.key} = %s AND {self.free} AND {self.exists}
+            SELECT epoch, backend_pid FROM {self.table} l WHERE {self.key} = %(key)s AND {self.free} AND {self.exists}
         """
 
     @property
@@ -121,6 +126,11 @@ class Post(_Held):
         self.connection.execute("SELECT statestore_fence_duty(%s, %s, %s)", (self.name, self.epoch, lease_s))
 
 
+def own_name() -> str:
+    """By which this process holds what it leads."""
+    return os.environ.get("HYDRA_WORKER") or socket.gethostname()
+
+
 def conninfo(application: str) -> str:
     """A libpq connection string for the default database."""
     db = settings.DATABASES["default"]
@@ -160,7 +170,7 @@ def _take(
 ) -> tuple[int, str, psycopg.Connection] | None:
     connection = psycopg.connect(conninfo(f"{leases.name}:standby"), autocommit=True)
     try:
-        free = connection.execute(leases.look, (key,)).fetchone()
+        free = connection.execute(leases.look, {"key": key, "holder": holder}).fetchone()
         if free is not None:
             epoch, predecessor = free
             connection.execute(_EVICT, (predecessor, f"{leases.name}:{key}:{epoch}"))

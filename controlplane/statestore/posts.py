@@ -27,10 +27,10 @@ SELECT coalesce((SELECT expires_at IS NULL OR expires_at < clock_timestamp()
 """
 
 
-def free() -> list[tuple[int, str]]:
-    """(number, name) of every sub-cluster that nobody leads."""
+def free(holder: str = "") -> list[tuple[int, str]]:
+    """(number, name) of every sub-cluster that nobody leads, and that ``holder`` may."""
     with connection.cursor() as cursor:
-        cursor.execute(_FREE)
+        cursor.execute(_FREE, {"holder": holder})
         return cursor.fetchall()
 
 

@@ -101,6 +101,12 @@ def test_who_has_lost_the_session_is_succeeded_at_once_and_who_is_merely_still_i
     assert (second.epoch, posts.free()) == (2, [])
     second.connection.close()
     wait_until(lambda: posts.free() == [(cluster.sub.pk, cluster.sub.name)], 10, "workers see it, too")
+    assert posts.free("b") == [] and take(cluster.sub.pk, "b", LEASE_S) is None, "who comes back has nothing ready"
+    cluster.expire()
+    assert posts.free("b") == [(cluster.sub.pk, cluster.sub.name)]
+    third = take(cluster.sub.pk, "b", LEASE_S)
+    assert third is not None and third.epoch == 3, "where nobody else is, it leads when the lease has run out"
+    third.release()
 
 
 def test_a_successor_that_read_ahead_knows_what_any_other_would(cluster: Cluster) -> None:
