@@ -11,8 +11,10 @@ import psycopg
 
 from controlplane.statestore.capacities import ROOT
 from scheduler.shares.tree import QueueHierarchy
+from wire.resources import CORES, MEMORY
 
 CLOSE = 0.05  # of the guarantee: nearer than that the next container may just be too large
+NEEDED = [MEMORY, CORES]  # by every container
 AFTER_S = 10.0  # what lasts shorter is the ordinary course of a round
 
 _STANDS = """
@@ -33,12 +35,15 @@ def lacking(
     """(q, R) int64: what each queue wants and is guaranteed, and does not hold; zero for those who have what is theirs.
 
     All (q, R) of whole subtrees but ``demand``, of the queue itself. What a maximum
-    below keeps from starting is no demand. A queue at its guarantee of one
-    resource that it wants has its guarantee: the others follow it.
+    below keeps from starting is no demand, and every container needs memory and
+    cores. A queue at its guarantee of one resource that it wants has its
+    guarantee: the others follow it.
     """
     wants = demand.copy()
     for rows in reversed(hierarchy.levels[1:]):
-        wants[rows] = np.minimum(wants[rows], np.maximum(maximum[rows] - used[rows], 0))
+        left = np.maximum(maximum[rows] - used[rows], 0)
+        full = ((wants[rows] > 0) & (left == 0))[:, NEEDED].any(axis=1)
+        wants[rows] = np.where(full[:, None], 0, np.minimum(wants[rows], left))
         np.add.at(wants, hierarchy.parent[rows], wants[rows])
     room = np.maximum(guaranteed - used, 0)
     part = np.where(wants > 0, room / np.maximum(guaranteed, 1), np.inf).min(axis=1)
