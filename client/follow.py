@@ -252,16 +252,19 @@ def where_it_says(client: Client, job: Job) -> str:
     if found is None:
         return f"hydractl tasks {job.id}    hydractl events {job.id}"
     task, stream = found
+    if not stream:  # then how it ended, and what it used, is all that there is
+        return f"hydractl containers {job.id} --task {task.group}/{task.index}"
     return f"hydractl logs {job.id}/{task.group}/{task.index}{' --stderr' if stream == 'stderr' else ''}"
 
 
 def telling(client: Client, job_id: int) -> tuple[Task, str] | None:
-    """A failed task of the job, and the stream of its last attempt that has text, stderr first; None without one."""
+    """A failed task of the job, and the stream of its last attempt that has text, stderr first, "" if none
+    has; None without such a task."""
     task = next((t for t in client.tasks(job_id, state="FAILED", page_size=1) if t.container), None)
     if task is None:
         return None
     written = (s for s in ("stderr", "stdout") if any(p.data for p in _beginning(client, str(task.container), s)))
-    return task, next(written, "stderr")
+    return task, next(written, "")
 
 
 def _beginning(client: Client, container: str, stream: str) -> Iterator[LogPiece]:

@@ -78,15 +78,24 @@ def _remedy(error: ErrorDetails, kind: type[BaseModel]) -> str:
     name = str(error["loc"][-1]) if error["loc"] else ""
     if error["loc"] and name == "[key]":
         return FIELD_REMEDIES["env"]
-    if name in FIELD_REMEDIES and error["type"] in {"string_pattern_mismatch", "extra_forbidden"}:
-        return FIELD_REMEDIES[name]
     if error["type"] == "extra_forbidden":
-        return spelling(name, list(_at(kind, error["loc"][:-1]).model_fields))
+        return _misplaced(name, _at(kind, error["loc"][:-1]))
+    if name in FIELD_REMEDIES and error["type"] == "string_pattern_mismatch":
+        return FIELD_REMEDIES[name]
     if name in OF_AXIS and error["type"] == "int_type":
         return amount_remedy(name)
     if error["type"] == "model_type":
         return fields_of(_at(kind, error["loc"]))
     return _of_mistake(error)
+
+
+def _misplaced(name: str, kind: type[BaseModel]) -> str:
+    if name == "source":
+        return FIELD_REMEDIES[name]
+    for field, known in kind.model_fields.items():
+        if (inner := _model(known.annotation)) and name in inner.model_fields:
+            return f"it belongs one level deeper: write it within {field}"
+    return spelling(name, list(kind.model_fields))
 
 
 def _of_mistake(error: ErrorDetails) -> str:

@@ -72,16 +72,18 @@ def overview(ctx: typer.Context, output: OutputOption = Format.table) -> None:
     """The whole cluster at a glance."""
     with connected(ctx) as client:
         o = client.overview()
+    your = "your " if o.scope == "own" else ""
     pairs = [
-        ("in service", in_service(o)), ("nodes", amounts(o.nodes)), ("jobs", amounts(o.jobs)),
-        ("containers", o.live_containers),
-        *((name, held(o)) for name, held in HELD),
-        ("pending", amounts(o.pending)), ("policy version", o.policy_version),
+        ("in service", in_service(o)), ("nodes", amounts(o.nodes)), (f"{your}jobs", amounts(o.jobs)),
+        (f"{your}containers", o.live_containers),
+        *((your + name, held(o)) for name, held in HELD),
+        (f"{your}pending", amounts(o.pending)), ("policy version", o.policy_version),
     ]  # fmt: skip
     show_one(o, pairs, output)
     if output is Format.table:
         print()
-        show(o.sub_clusters, SUB_CLUSTER_COLUMNS, output, nothing="There are no sub-clusters.")
+        columns = [(your.upper() * (name in YOURS) + name, value) for name, value in SUB_CLUSTER_COLUMNS]
+        show(o.sub_clusters, columns, output, nothing="There are no sub-clusters.")
 
 
 def resources(value: Amounts | None) -> str:
@@ -143,11 +145,16 @@ def ago(seconds: float | None) -> str:
     return "-" if seconds is None else f"{seconds:.1f} s ago"
 
 
+def _labels(n: Node) -> str:
+    """``gpu, zone=a``, as ``--label`` takes them."""
+    return ", ".join(f"{key}={value}" if value else key for key, value in sorted(n.labels.items())) or " "
+
+
 NODES: list[Column[Node]] = [
     ("NODE", lambda n: n.id), ("NAME", lambda n: n.name), ("SUB-CLUSTER", lambda n: n.sub_cluster),
     ("RACK", lambda n: n.rack), ("STATE", shown_state), ("FAULTS", lambda n: n.health or " "),
     *((name.upper(), held) for name, held in HELD),
-    ("CONTAINERS", lambda n: n.containers), ("SEEN", lambda n: ago(n.last_seen_s)),
+    ("CONTAINERS", lambda n: n.containers), ("SEEN", lambda n: ago(n.last_seen_s)), ("LABELS", _labels),
 ]  # fmt: skip
 SUB_CLUSTER_COLUMNS: list[Column[SubCluster]] = [
     ("SUB-CLUSTER", lambda s: s.name), ("STATE", lambda s: "frozen" if s.frozen else s.state),
@@ -157,6 +164,7 @@ SUB_CLUSTER_COLUMNS: list[Column[SubCluster]] = [
     *((name.upper(), held) for name, held in HELD),
     ("RUNNING", lambda s: s.live_containers), ("PENDING", lambda s: s.pending.containers),
 ]  # fmt: skip
+YOURS = {"RUNNING", "PENDING", *(name.upper() for name, _ in HELD)}  # of which tenants are told their own part
 
 
 def register(app: typer.Typer) -> None:

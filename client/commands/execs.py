@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import sys
+from collections.abc import Callable, Iterable
 from itertools import islice
 from pathlib import Path
 from typing import Annotated
@@ -19,6 +21,7 @@ from client.errors import HydraError, client_error
 from client.execs import Piece, Running
 from client.follow import LogTarget, parse_target
 from client.screen import Format, OutputOption, say, told
+from contract.fields import DNS
 from contract.jobs import Task
 from wire.states import TaskState
 
@@ -168,18 +171,22 @@ def port_forward(
     target: TargetArgument,
     ports: Annotated[
         list[str],
-        typer.Argument(metavar="[LOCAL:]PORT...", help="Ports of the container; before ':' one of 127.0.0.1."),
+        typer.Argument(
+            metavar="[LOCAL:]PORT...",
+            help="Ports of the container, numbers or names that its job file gives them; before ':' one of 127.0.0.1.",
+        ),
     ],
     output: OutputOption = Format.table,
 ) -> None:
     """Bring connections to ports of this machine to those of a running task's container, until Ctrl-C.
 
-    Only what the container's own processes listen on can be reached. LOCAL is PORT unless it is given; 0 is any that is
-    free.
+    Only what the container's own processes listen on can be reached. LOCAL is PORT, or the number that its name stands
+    for, unless it is given; 0 is any that is free.
     """
-    wanted = _ports(ports)
+    aim, pairs = parse_target(target), [_pair(text) for text in ports]
     with connected(ctx) as client:
-        container = container_of(client, parse_target(target))
+        container = container_of(client, aim)
+        wanted = _ports(pairs, lambda name: _number(client, aim, container, name))
         with client.port_forward(container, wanted, lambda port, why: say(f"{port}: {why}")) as forward:
             begun = forward.begun
             for there, here in forward.local.items():
@@ -189,21 +196,41 @@ def port_forward(
             forward.wait()
 
 
-def _ports(texts: list[str]) -> dict[int, int]:
-    """Ports there -> here."""
+def _pair(text: str) -> tuple[int | None, int | str]:
+    """(here, there) of what people write; here None: the same as there, which may be a name."""
+    here, colon, there = text.rpartition(":")
+    name = not there.isdecimal() and re.search(DNS, there)
+    if not ((name or _in_range(there, 1)) and (not colon or _in_range(here, 0))):
+        remedy = "Write 8080 or the port's name, or 9000:8080 for port 9000 here; 0:8080 for any that is free."
+        raise client_error(f"{text[:40]!r} names no port", field_name="ports", remedy=remedy)
+    return (int(here) if colon else None), (there if name else int(there))
+
+
+def _in_range(text: str, least: int) -> bool:
+    return text.isascii() and text.isdecimal() and least <= int(text[:6]) <= PORT_MAX
+
+
+def _ports(pairs: Iterable[tuple[int | None, int | str]], number: Callable[[str], int]) -> dict[int, int]:
+    """Ports there -> here. number: what a name stands for."""
     found: dict[int, int] = {}
-    for text in texts:
-        here, colon, there = text.rpartition(":")
-        numbers = [
-            int(word) if word.isascii() and word.isdecimal() else -1 for word in (there, here if colon else there)
-        ]
-        if not (1 <= numbers[0] <= PORT_MAX and 0 <= numbers[1] <= PORT_MAX):
-            remedy = "Write 8080, or 9000:8080 for port 9000 here; 0:8080 for any that is free."
-            raise client_error(f"{text[:40]!r} names no port", field_name="ports", remedy=remedy)
-        if numbers[0] in found:
-            raise client_error(f"names port {numbers[0]} twice", field_name="ports", remedy="Leave one of them out.")
-        found[numbers[0]] = numbers[1]
+    for here, wanted in pairs:
+        there = wanted if isinstance(wanted, int) else number(wanted)
+        if there in found:
+            raise client_error(f"names port {wanted} twice", field_name="ports", remedy="Leave one of them out.")
+        found[there] = there if here is None else here
     return found
+
+
+def _number(client: Client, target: LogTarget, container: str, name: str) -> int:
+    """The port that a container was given under this name. ``HydraError`` when there is none."""
+    if not target.job:
+        remedy = "Write JOB/GROUP/INDEX in place of the container, or the port's number."
+        raise client_error(f"{name!r} is a port's name, which only a job has", field_name="ports", remedy=remedy)
+    known = {e.name: e.port for e in client.endpoints(target.job) if e.container == container}
+    if name not in known:
+        said = f"It has {', '.join(sorted(known))}." if known else "Its job file names none, or it is not ready yet."
+        raise client_error(f"the container has no port {name!r}", field_name="ports", remedy=said)
+    return known[name]
 
 
 def register(app: typer.Typer) -> None:

@@ -129,7 +129,7 @@ def drain(
     ] = NEVER,
     message: MessageOption = "",
     preview: Annotated[bool, typer.Option("--preview", help="Only say what would happen.")] = False,
-    wait: Annotated[bool, typer.Option("--wait", "-w", help="Until nothing is left there.")] = False,
+    wait: Annotated[bool, typer.Option("--wait", "-w", help="Until no container is left there.")] = False,
     output: OutputOption = Format.table,
 ) -> None:
     """Empty a sub-cluster. Nothing new is sent there, services leave at once, the rest may end until the deadline."""
@@ -141,9 +141,15 @@ def drain(
         s = client.drain_sub_cluster(name, deadline_s=limit, message=message)
         if wait:
             s = _wait(client, s)
-    left = _left(s.left)
-    now = f"left there: {left}" if left else f"it is empty: hydractl sub-cluster decommission {name}"
-    _told(s, f"is being drained; {now}", output)
+    _told(s, f"is being drained; {_now(s)}", output)
+
+
+def _now(s: SubClusterDetail) -> str:
+    if not _left(s.left):
+        return f"it is empty: hydractl sub-cluster decommission {s.name}"
+    if s.left and not s.left.containers:
+        return f"no container is left there; jobs that have their home there until they end: {s.left.jobs:,}"
+    return f"left there: {_left(s.left)}"
 
 
 @group.command("resume")
@@ -180,12 +186,14 @@ def _told(s: SubCluster, what: str, output: Format) -> None:
 
 
 def _wait(client: Client, s: SubClusterDetail) -> SubClusterDetail:
-    """Look until nothing is left there; tells what is, whenever that changes."""
+    """Look until no container is left there; tells what is, whenever that changes.
+
+    Jobs at home there may run elsewhere for ever, as services do.
+    """
     said = ""
-    while left := _left(s.left):
-        if left != said:
-            said = left
-            say(f"{s.name}: left there: {left}")
+    while s.left and s.left.containers:
+        if said != (said := _left(s.left)):
+            say(f"{s.name}: left there: {said}")
         time.sleep(LOOK_EVERY_S)
         s = client.sub_cluster(s.name)
         if s.state != "draining":

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import json
+import textwrap
+from typing import Annotated, Any
 
 import typer
 
@@ -13,6 +15,7 @@ from contract.accounts import JoinTokenLine
 from contract.system import AuditEntry, Component
 
 join_token = typer.Typer(no_args_is_help=True, help="Tokens with which nodes and sub-clusters register.")
+CHANGED_MAX = 60
 KINDS = ("node", "sub_cluster")
 
 
@@ -35,14 +38,30 @@ def audit(
     limit: Annotated[int, typer.Option("--limit", "-n", min=0, help="So many, the newest first; 0: all.")] = 50,
     output: OutputOption = Format.table,
 ) -> None:
-    """Who changed what, and when. JSON has what was before and after."""
+    """Who changed what, and when. JSON has all of what was before and after."""
     columns: list[Column[AuditEntry]] = [
         ("WHEN", lambda e: e.at), ("WHO", lambda e: e.actor or "system"), ("ACTION", lambda e: e.action),
-        ("ON", lambda e: e.target), ("FROM", lambda e: e.address),
+        ("ON", lambda e: e.target), ("WHAT", changed), ("FROM", lambda e: e.address),
     ]  # fmt: skip
     with connected(ctx) as client:
         found = client.audit(action=action, target=target, actor=actor)
         show(found, columns, output, nothing="Nothing matches.", limit=limit)
+
+
+def changed(e: AuditEntry) -> str:
+    """``role tenant -> operator, queue root.prod``, as far as it fits a line; a space where nothing is said."""
+    before, after = (each if isinstance(each, dict) else {} for each in (e.before, e.after))
+    parts = [
+        f"{name} {_said(before.get(name))} -> {_said(after.get(name))}"
+        if name in before and name in after
+        else f"{name} {_said(after.get(name, before.get(name)))}"
+        for name in {**before, **after}
+    ]
+    return textwrap.shorten(", ".join(parts), CHANGED_MAX, placeholder=" ...") or " "
+
+
+def _said(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 @join_token.command("list")

@@ -9,7 +9,7 @@ until nodes come, and never because the cluster is full.
 """
 
 import difflib
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from scheduler.explain.amounts import amount_text
@@ -72,6 +72,9 @@ def impossible(need: GroupNeed, kinds: NodeKinds, nodes: Collection[str], sugges
         most = f"a gang needs all {need.count:,} at once, and the nodes of one sub-cluster hold at most {room:,}"
         return [*found, Impossible("count", most, f"use a count of {room} or less, smaller containers, or no gang")]
     largest = kinds.largest(need)
+    selects = need.node_labels or need.strict
+    if not found and largest is None and selects and (elsewhere := kinds.elsewhere(need)):
+        return [_in_other_partitions(need, elsewhere)]
     if largest is not None:
         return [*found, *_too_large(need, largest)]
     return [*found, *(_unknown_labels(need, kinds, nodes, suggestions) or ([] if found else [_nowhere(need)]))]
@@ -141,6 +144,17 @@ def _asked(e: labels.Expression) -> Iterator[labels.Has | labels.Among]:
         case labels.Some(parts) | labels.Every(parts):
             for part in parts:
                 yield from _asked(part)
+
+
+def _in_other_partitions(need: GroupNeed, nodes: Mapping[str, int]) -> Impossible:
+    """nodes: how many match, by the partition that they are in."""
+    most = sorted(nodes, key=lambda name: (-nodes[name], name))
+    where = " or ".join(f"in partition {name!r}" if name else "in no partition" for name in most[:LISTED_MAX])
+    own = f"in partition {need.partition!r}" if need.partition else "outside of exclusive partitions"
+    n = sum(nodes.values())
+    are = f"{n:,} nodes that match are" if n > 1 else "the node that matches is"
+    remedy = f"give the group partition: {most[0]}" if most[0] else "leave the group's partition out"
+    return Impossible("partition", f"it looks for nodes {own}, and {are} {where}", remedy)
 
 
 def _nowhere(need: GroupNeed) -> Impossible:

@@ -128,7 +128,9 @@ def _no_match(e: Explanation, ask: int, situation: Situation, labels: str, besid
     matching = s.asks.masks[s.asks.mask[ask]]
     out: Limit = {"limit": "no_node_matches", "asked": {}, "available": {}}
     if not matching.any():
-        wanted = f"matches the labels {labels!r}" if labels else "of its partition is among those it may run on"
+        wanted = "of its partition is among those it may run on"
+        if labels:
+            wanted = f"that it may use matches the labels {labels!r}"
         return out | {"text": f"No node {wanted}{besides}."}
     largest = s.nodes.capacity[matching].max(axis=0)
     over = situation.shape > largest

@@ -159,6 +159,15 @@ class NodeKinds:
         usable = self._usable(need)
         return amounts(self._capacity[usable].max(axis=0).tolist()) if usable.any() else None
 
+    def elsewhere(self, need: GroupNeed) -> dict[str, int]:
+        """By partition, "" for none, how many nodes match that the group's own partition keeps it from using."""
+        where = np.flatnonzero(self._selected(need) & ~self._within(need))
+        names = [*(p.name for p in self.partitions), ""]
+        found: dict[str, int] = {}
+        for number, count in zip(self._partition[where].tolist(), self._count[where].tolist(), strict=True):
+            found[names[number]] = found.get(names[number], 0) + count
+        return found
+
     def values(self) -> dict[str, frozenset[str]] | None:
         """Of each label that nodes have, ``rack`` being one, the values; None where some nodes' labels are unknown."""
         if self._unknown.any():
@@ -174,11 +183,16 @@ class NodeKinds:
 
     def _usable(self, need: GroupNeed) -> np.ndarray:
         """Kinds that the group may use: (k,) bool."""
-        number = self._numbers.get(need.partition, len(self.partitions))
-        within = np.isin(self._partition, usable_partitions(self.partitions, number))
-        by_labels = self._columns.of_ask(need.node_labels, need.strict, need.nodes, need.racks)
-        found: np.ndarray = (within & by_labels) | self._unknown
+        found: np.ndarray = (self._within(need) & self._selected(need)) | self._unknown
         return found
+
+    def _within(self, need: GroupNeed) -> np.ndarray:
+        number = self._numbers.get(need.partition, len(self.partitions))
+        found: np.ndarray = np.isin(self._partition, usable_partitions(self.partitions, number))
+        return found
+
+    def _selected(self, need: GroupNeed) -> np.ndarray:
+        return self._columns.of_ask(need.node_labels, need.strict, need.nodes, need.racks)
 
     def _why(self, need: GroupNeed, room: int, sub: int) -> str:
         """What the sub-cluster lacks for a group of which it could hold ``room`` containers at once."""

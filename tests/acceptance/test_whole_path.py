@@ -68,7 +68,7 @@ def test_kill_ends_the_whole_tree_although_it_ignores_the_polite_signal(cluster:
     pids = wait_until(lambda: p if path.exists() and len(p := path.read_text().split()) == 2 else [], 20, "two started")
     cluster.tenant.kill(job.id, "enough")
     ended = cluster.settled(job, 20, "KILLED")
-    assert ended.message == "enough"
+    assert ended.message == "killed by tenant: enough"
     wait_until(lambda: not any(alive(int(pid)) for pid in pids), 3, "nothing of a killed tree is left")
 
 

@@ -122,7 +122,7 @@ def _change(user: User, asked: ActionsRequest, job: Job) -> Change:
         return Change(job, Intent.Kind.PRIORITY, {"priority": asked.priority}, {"priority": job.priority})
     if asked.action == "queue":
         return Change(job, Intent.Kind.MOVE, {"queue": asked.queue}, {"queue": job.queue})
-    return Change(job, Intent.Kind.KILL, {"message": asked.message or f"killed by {user.username}"})
+    return Change(job, Intent.Kind.KILL, {"message": actions.killed_by(user.username, asked.message)})
 
 
 class JobsValidate(View):

@@ -195,8 +195,8 @@ class JobKill(View):
     def post(self, request: Request, job_id: int) -> Response:
         """Stop the job: its containers get a signal, and are killed after their grace."""
         job = changeable_job(request, job_id)
-        message = body(request, KillRequest).message or f"killed by {account(request).username}"
-        actions.kill(actor(request), job, message)
+        why = body(request, KillRequest).message
+        actions.kill(actor(request), job, actions.killed_by(account(request).username, why))
         return Response(listing.detail(account(request), job_id), status=202)
 
 

@@ -128,8 +128,8 @@ def _check(user: User, scopes: list[str], metrics: list[Metric]) -> None:
             continue
         elif not (scope.startswith(QUEUE) and (everything or level_in(user, name)) and _is_queue(name)):
             raise NotFound(
-                f"there is no {scope[:100]!r} that you may see; "
-                "use cluster, sub-cluster:<name>, queue:<path> or node:<id>"
+                f"there is no {scope[:100]!r} that you may see; use cluster, sub-cluster:<name>, node:<id>, or "
+                "queue:<path> of a queue that you were granted: one that is open to all tells of others"
             )
 
 

@@ -33,7 +33,7 @@ def create(actor: Actor, username: str, password: str, role: Role = Role.TENANT)
         raise Invalid("the account cannot be created", _problems(error)) from None
     with transaction.atomic():
         user.save()
-        record(actor, "account.create", f"account/{user.pk}", after={"username": username, "role": str(role)})
+        record(actor, "account.create", f"account/{user.username}", after={"username": username, "role": str(role)})
     return user
 
 
@@ -57,7 +57,7 @@ def set_password(actor: Actor, user: User, password: str) -> None:
     with transaction.atomic():
         user.save(update_fields=["password"])
         AuthToken.objects.filter(user=user).delete()
-        record(actor, "account.password", f"account/{user.pk}")
+        record(actor, "account.password", f"account/{user.username}")
 
 
 def _give_password(user: User, password: str) -> None:
@@ -71,7 +71,7 @@ def set_role(actor: Actor, user: User, role: Role) -> None:
     with transaction.atomic():
         if role != Role.OPERATOR:
             _another_operator(user)
-        record(actor, "account.role", f"account/{user.pk}", before={"role": user.role}, after={"role": str(role)})
+        record(actor, "account.role", f"account/{user.username}", before={"role": user.role}, after={"role": str(role)})
         user.role = role
         user.save(update_fields=["role"])
 
@@ -85,7 +85,7 @@ def set_email(actor: Actor, user: User, email: str) -> None:
         remedy = "give one such as ada@example.org, or nothing for none"
         raise Invalid("the address cannot be taken", [FieldError("email", "is no mail address", remedy)]) from None
     with transaction.atomic():
-        record(actor, "account.email", f"account/{user.pk}", before={"email": user.email}, after={"email": email})
+        record(actor, "account.email", f"account/{user.username}", before={"email": user.email}, after={"email": email})
         user.email = email
         user.save(update_fields=["email"])
 
@@ -99,14 +99,14 @@ def set_active(actor: Actor, user: User, active: bool) -> None:
             _end_all(user)
         user.is_active = active
         user.save(update_fields=["is_active"])
-        record(actor, "account.active", f"account/{user.pk}", after={"active": active})
+        record(actor, "account.active", f"account/{user.username}", after={"active": active})
 
 
 def sign_out(actor: Actor, user: User) -> int:
     """End every session and token of the account; how many tokens. Its password stays."""
     with transaction.atomic():
         ended = _end_all(user)
-        record(actor, "account.sign-out", f"account/{user.pk}", after={"tokens": ended})
+        record(actor, "account.sign-out", f"account/{user.username}", after={"tokens": ended})
     return ended
 
 
@@ -140,7 +140,7 @@ def grant_queue(actor: Actor, user: User, queue: str, level: QueueAccess.Level) 
     """Let the account use a queue and everything below it."""
     with transaction.atomic():
         QueueAccess.objects.update_or_create(user=user, queue=queue, defaults={"level": level})
-        record(actor, "account.grant", f"account/{user.pk}", after={"queue": queue, "level": str(level)})
+        record(actor, "account.grant", f"account/{user.username}", after={"queue": queue, "level": str(level)})
 
 
 def withdraw_queue(actor: Actor, user: User, queue: str) -> None:
@@ -149,7 +149,7 @@ def withdraw_queue(actor: Actor, user: User, queue: str) -> None:
         gone, _ = QueueAccess.objects.filter(user=user, queue=queue).delete()
         if not gone:
             raise NotFound(f"{user.username} was granted nothing in {queue[:64]!r} itself")
-        record(actor, "account.withdraw", f"account/{user.pk}", before={"queue": queue})
+        record(actor, "account.withdraw", f"account/{user.username}", before={"queue": queue})
 
 
 def new_token(actor: Actor, user: User, name: str = "", valid_s: int | None = None) -> tuple[AuthToken, str]:
@@ -167,7 +167,7 @@ def new_token(actor: Actor, user: User, name: str = "", valid_s: int | None = No
         row.expiry = now + (knox_settings.TOKEN_TTL if valid_s is None else dt.timedelta(seconds=valid_s))
         row.save(update_fields=["created", "expiry"])  # knox goes by this machine's clock
         TokenNote.objects.create(token=row, name=name)
-        record(actor, "account.token", f"account/{user.pk}", after={"name": name, "key": row.token_key})
+        record(actor, "account.token", f"account/{user.username}", after={"name": name, "key": row.token_key})
     return row, token
 
 
@@ -187,7 +187,7 @@ def revoke_token(actor: Actor, user: User, key: str) -> None:
         if not found.exists():
             raise NotFound(f"{user.username} has no such token; it may have expired")
         found.delete()
-        record(actor, "account.token-revoke", f"account/{user.pk}", before={"key": key})
+        record(actor, "account.token-revoke", f"account/{user.username}", before={"key": key})
 
 
 def change_password(actor: Actor, user: User, current: str, password: str) -> None:

@@ -213,6 +213,11 @@ def submit(actor: Actor, jobs: Sequence[NewJob], respond: Respond, once: Once | 
         return first
 
 
+def killed_by(name: str, why: str = "") -> str:
+    """What a job says that somebody killed."""
+    return f"killed by {name}: {why}" if why else f"killed by {name}"
+
+
 def kill(actor: Actor, job: Job, message: str) -> None:
     """Ask the home RM to stop the job; asking twice changes nothing."""
     change(actor, [Change(job, Intent.Kind.KILL, {"message": message})])

@@ -20,7 +20,10 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """scopes: the beginnings of the scopes that have it. factor: of the stored number. q: of a quantile."""
+    """scopes: the beginnings of the scopes that have it. factor: of the stored number. q: of a quantile.
+
+    idle: whether a queue without a row has none of it; otherwise nothing is known of it then.
+    """
 
     name: str
     unit: str
@@ -29,6 +32,7 @@ class Metric:
     scopes: tuple[str, ...] = _EVERYWHERE
     factor: float = 1.0
     q: float = 0.0
+    idle: bool = True
 
     def of(self, scope: str) -> bool:
         return scope.startswith(self.scopes)
@@ -42,7 +46,7 @@ def _all() -> list[Metric]:
             Metric(f"allocated_{axis}", unit, Kind.MEAN, f"allocated_{axis}", (*_EVERYWHERE, NODE)),
             Metric(f"pending_{axis}", unit, Kind.MEAN, f"pending_{axis}"),
             Metric(f"capacity_{axis}", unit, Kind.MEAN, f"capacity_{axis}", _MACHINES),
-            Metric(f"guaranteed_{axis}", unit, Kind.MEAN, f"capacity_{axis}", (QUEUE,)),
+            Metric(f"guaranteed_{axis}", unit, Kind.MEAN, f"capacity_{axis}", (QUEUE,), idle=False),
         ]
     found += [
         Metric("used_memory_mib", "MiB", Kind.MEAN, "used_memory_mib", (*_MACHINES, NODE)),

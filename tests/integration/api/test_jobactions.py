@@ -69,7 +69,7 @@ def test_many_at_once_are_each_answered(world: World) -> None:
     ]  # fmt: skip
     assert "ended already" in answer["results"][1]["refused"]
     assert answer["results"][2]["refused"] == f"there is no job {foreign} that you may see"
-    assert Intent.objects.get(kind="kill").payload == {"message": "enough"}
+    assert Intent.objects.get(kind="kill").payload == {"message": "killed by tenant: enough"}
     both = world["operator"].post("jobs/actions", {"action": "priority", "jobs": [live, foreign], "priority": 3})
     assert both.json()["accepted"] == 2 and AuditEntry.objects.filter(action="job.priority").count() == 2
     moved = world["operator"].post(

@@ -124,7 +124,7 @@ def test_kill_and_priority_are_asked_of_the_home(world: World) -> None:
     row = submitted(world)
     answer = world["tenant"].post(f"jobs/{row.pk}/kill", {"message": "enough"})
     assert answer.status_code == 202 and answer.json()["id"] == row.pk
-    assert Intent.objects.get(kind="kill").payload == {"message": "enough"}
+    assert Intent.objects.get(kind="kill").payload == {"message": "killed by tenant: enough"}
     assert world["tenant"].post(f"jobs/{row.pk}/priority", {"priority": 5}).status_code == 202
     assert Intent.objects.get(kind="priority").payload == {"priority": 5}
     assert world["tenant"].post(f"jobs/{row.pk}/priority", {"priority": 500}).status_code == 422

@@ -211,6 +211,8 @@ def test_gaps_are_null_and_idle_queues_zero(world: World) -> None:
     assert read("queue:root.prod.etl", "allocated_memory_mib", start, end) == [100, None, None, 0, None, None]
     assert read("queue:root.default", "dominant_share", start, end) == [0, None, None, 0.1, None, None]
     assert read("sub-cluster:west", "allocated_memory_mib", start, end)[4] is None
+    owed = read("queue:root.prod.etl", "guaranteed_memory_mib", start, end)
+    assert owed[0] and owed[1:] == [None] * 5, "what an idle queue is guaranteed is not known, and no less for that"
     assert read("queue:root.default", "decisions_per_s", start, end) == [0, None, None, 0, 0, None]
 
 

@@ -56,6 +56,9 @@ def test_a_sub_cluster_joins_is_emptied_and_leaves_from_the_shell(world: World, 
         assert "takes work again" in hydractl("sub-cluster", "resume", "west").stdout
         with connection.cursor() as cursor:
             cursor.execute("DELETE FROM statestore_container")
+        waited = hydractl("sub-cluster", "drain", "west", "--wait").stdout
+        assert "no container is left there; jobs that have their home there until they end: 1" in waited, waited
+        assert "takes work again" in hydractl("sub-cluster", "resume", "west").stdout
         rows.finish(held.pk, JobState.SUCCEEDED)
         empty = hydractl("sub-cluster", "drain", "west", "--wait").stdout
         assert "it is empty: hydractl sub-cluster decommission west" in empty
@@ -66,3 +69,17 @@ def test_a_sub_cluster_joins_is_emptied_and_leaves_from_the_shell(world: World, 
         shown = json.loads(hydractl("sub-cluster", "west", "-o", "json").stdout)
         assert (shown["state"], shown["message"]) == ("decommissioned", "sold")
         assert "1 closed" in hydractl("overview").stdout
+
+
+@pytest.mark.django_db(transaction=True)
+def test_whose_the_figures_of_the_overview_are_is_said(world: World, tmp_path: Path) -> None:
+    lead("west", "east")
+    with web() as url:
+
+        def overview(role: str) -> str:
+            return run(
+                ("overview",), {"HOME": str(tmp_path), "HYDRA_URL": url, "HYDRA_TOKEN": world[role].token}
+            ).stdout
+
+        assert "your cores" in overview("tenant") and "YOUR CORES" in overview("tenant")
+        assert "in service" in overview("operator") and "your" not in overview("operator").lower()

@@ -157,7 +157,7 @@ def test_a_service_is_kept_running_until_it_is_killed(hydra: Client) -> None:
             hydra.kill(now.id, "enough")
 
     done = hydra.wait(service.id, on_change, timeout_s=60)
-    assert (done.state, done.message) == ("KILLED", "enough")
+    assert (done.state, done.message) == ("KILLED", "killed by tenant: enough")
 
 
 def test_jobs_seen_on_their_node_are_killed_at_once(hydra: Client, hydractl: Any) -> None:
@@ -179,7 +179,8 @@ def test_jobs_seen_on_their_node_are_killed_at_once(hydra: Client, hydractl: Any
     killed = hydractl("kill", *map(str, ids), "999999", "-m", "enough")
     assert killed.returncode == 2 and "job 999999: " in killed.stderr
     assert killed.stdout.splitlines() == [f"job {each}: asked to stop" for each in ids]
-    assert {(j.state, j.message) for j in (hydra.wait(each, timeout_s=60) for each in ids)} == {("KILLED", "enough")}
+    ended = {(j.state, j.message) for j in (hydra.wait(each, timeout_s=60) for each in ids)}
+    assert ended == {("KILLED", "killed by tenant: enough")}
     again = hydractl("kill", str(ids[0]), "-o", "json")
     assert again.returncode == 2 and "ended already" in json.loads(again.stdout)[0]["refused"]
 

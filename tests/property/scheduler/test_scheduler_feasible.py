@@ -135,3 +135,26 @@ def test_what_can_never_start_is_said_and_nothing_else(single: list[NodeKind], n
     assert bool(found) >= (not can), "whoever cannot start is told why"
     assert found == places or not can, "who can is told of names that nobody has, and of nothing else"
     assert all(each.message and each.remedy for each in found)
+
+
+def test_nodes_that_would_do_but_for_their_partition_are_told_with_it() -> None:
+    kinds = NodeKinds(
+        [
+            NodeKind(1, "", "r", {"disk": "ssd", "gpu": "a"}, (8, 8, 0), 2),
+            NodeKind(1, "", "r", {"zone": "b"}, (8, 8, 0)),
+        ],
+        PARTITIONS,
+    )
+
+    def told(**need: str) -> list[tuple[str, str, str]]:
+        found = impossible(GroupNeed(1, (1, 1, 0), **need), kinds, (), Suggestions(lambda name: []))  # type: ignore[arg-type]
+        return [(each.field, each.message, each.remedy) for each in found]
+
+    outside = "it looks for nodes outside of exclusive partitions, and 2 nodes that match are in partition 'fast'"
+    assert told(node_labels="gpu == a") == [("partition", outside, "give the group partition: fast")]
+    within = "it looks for nodes in partition 'fast', and the node that matches is in partition 'shared'"
+    assert told(node_labels="zone == b", partition="fast") == [
+        ("partition", within, "give the group partition: shared")
+    ]
+    assert told(partition="fast") == [], "it selects none, and there are some"
+    assert told(node_labels="gpu == c")[0][1] == "no node has gpu == 'c'"

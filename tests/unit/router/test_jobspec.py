@@ -486,3 +486,9 @@ def test_aliases_stand_for_a_bounded_number_of_values() -> None:
     with pytest.raises(yaml.YAMLError, match="aliases"):
         yamltext.load("a: &a [*a]")
     assert yamltext.load("a: &a [x]\nb: *a") == {"a": ["x"], "b": ["x"]}
+
+
+def test_a_field_of_a_group_at_the_job_is_sent_to_where_it_belongs() -> None:
+    for name, value in (("partition", "big"), ("resources", {}), ("node_labels", "gpu")):
+        _, errors = parse(job(group()) | {name: value})
+        assert [(e.field, e.remedy) for e in errors] == [(name, "it belongs one level deeper: write it within groups")]

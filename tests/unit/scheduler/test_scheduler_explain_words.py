@@ -109,7 +109,7 @@ def test_waiting_for_a_place_near_the_data(late_at: float, level: str, left: flo
 def test_the_label_to_drop():
     s = build([Node(WHOLE)], [Queue("root")], [Ask(0, 1)], [(GIB, 1000, 0)], [[False]])
     answer = told(s, about=AskContext("gpu", relaxed=lambda: [("Drop the label condition 'gpu'.", np.array([True]))]))
-    assert answer["text"] == "No node matches the labels 'gpu'."
+    assert answer["text"] == "No node that it may use matches the labels 'gpu'."
     assert told(s)["text"] == "No node of its partition is among those it may run on."
     assert answer["change"] == {"what": "nodes", "text": "Drop the label condition 'gpu'.", "starts": True}
 

@@ -155,7 +155,7 @@ def _values(
             values.append(_rounded(quantile(sketches.get((scope, at), {}), metric.q)))
             continue
         own, whole = found.get((scope, at)), found.get((CLUSTER, at))
-        if scope.startswith(QUEUE) and whole is not None and not whole.left_out:
+        if metric.idle and scope.startswith(QUEUE) and whole is not None and not whole.left_out:
             # Every queue with anything in it has a row: one without has nothing, and idle moments count as well.
             own = _Bucket((own.sums if own else {}) | {name: whole.sums[name] for name in SAMPLES})
         values.append(_rounded(_value(g, at, metric, own, now)))

@@ -17,6 +17,7 @@ export function OverviewPage() {
   if (view.loading) return <><h1>Overview</h1><Card><Loading label="Loading the overview" /></Card></>;
   if (!view.data) return <><h1>Overview</h1>{view.error && <Failed error={view.error} />}</>;
   const { queues, capacity } = view.data;
+  const own = view.data.scope === "own";
   const sub_clusters = view.data.sub_clusters.filter((sc) => sc.state !== "decommissioned");
   const old = view.error !== null || (!isLive && now - view.updatedAt > STALE_AFTER_MS);
   return (
@@ -28,7 +29,7 @@ export function OverviewPage() {
       ) : (
         <>
           <Totals data={view.data} />
-          <div className="sc-grid">{sub_clusters.map((sc) => <SubClusterCard key={sc.id} sc={sc} />)}</div>
+          <div className="sc-grid">{sub_clusters.map((sc) => <SubClusterCard key={sc.id} sc={sc} own={own} />)}</div>
           <Queues queues={queues} leftOut={view.data.queues_left_out} capacity={capacity} />
         </>
       )}

@@ -11,7 +11,8 @@ import { health, leftThere, summaryStale } from "./fleet";
 
 const SubClusterLife = lazy(() => import("./SubClusterLife"));
 
-export function SubClusterCard({ sc }: { sc: SubCluster }) {
+/** own: what is held and waits is the reader's own part. */
+export function SubClusterCard({ sc, own }: { sc: SubCluster; own: boolean }) {
   const state = health(sc);
   const old = summaryStale(sc);
   const compared = useCompared(sc.name);
@@ -32,11 +33,11 @@ export function SubClusterCard({ sc }: { sc: SubCluster }) {
           {old && <div><dt>Numbers</dt><dd>{sc.summary_age_s == null ? "none published" : `${coarse(sc.summary_age_s * 1000)} old`}</dd></div>}
         </dl>
         {there(sc.capacity).map(({ axis, title, number, measured }) => (
-          <Amount key={axis} name={title} allocated={sc.allocated[axis]} used={sc.used && measured?.(sc.used)} capacity={sc.capacity[axis]} describe={number} />
+          <Amount key={axis} name={own ? `${title}, yours` : title} allocated={sc.allocated[axis]} used={sc.used && measured?.(sc.used)} capacity={sc.capacity[axis]} describe={number} />
         ))}
         <dl className="facts small">
-          <div><dt>Live</dt><dd>{count(sc.live_containers)}</dd></div>
-          <div><dt>Waiting</dt><dd>{count(sc.pending.containers)}</dd></div>
+          <div><dt>{own ? "Yours live" : "Live"}</dt><dd>{count(sc.live_containers)}</dd></div>
+          <div><dt>{own ? "Yours waiting" : "Waiting"}</dt><dd>{count(sc.pending.containers)}</dd></div>
           {sc.would_preempt && <div><dt>Would preempt</dt><dd title="Preemption only observes: nothing is stopped">{count(sc.would_preempt.marked)} now, {count(sc.would_preempt.stopped)} so far</dd></div>}
           {sc.placed_per_s != null && <div><dt>Decisions</dt><dd title="Containers allocated and ended, over the last ten seconds">{short(sc.placed_per_s + (sc.ended_per_s ?? 0))} /s</dd></div>}
           {sc.rounds_per_s != null && <div><dt>Rounds</dt><dd>{short(sc.rounds_per_s)} /s</dd></div>}
