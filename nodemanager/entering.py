@@ -149,7 +149,8 @@ class Entrance:
     def _task(self, cid: int) -> Task:
         """The container's, if its command runs; else ValueError."""
         task = self.tasks.get(cid)
-        if task is None or not task.pid or _over(task):
+        # Before its exec the process still has the environment of whoever forked it: ours.
+        if task is None or not task.pid or task.reporting or _over(task):
             raise ValueError(IDLE)
         return task
 

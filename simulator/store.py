@@ -130,6 +130,10 @@ class SimulatedStore:
     def jobs(self, ids: Sequence[int]) -> list[JobRow]:
         return [self._job(self.rows.jobs[job]) for job in ids if job in self.rows.jobs]
 
+    def at_home(self, jobs: Collection[int]) -> set[int]:
+        rows = (self.rows.jobs.get(job) for job in jobs)
+        return {row["id"] for row in rows if row is not None and row["home_id"] == self.sub and row["state"] < TERMINAL}
+
     def tasks(self, jobs: Collection[int]) -> list[TaskRow]:
         return [
             TaskRow(job, group, index, state, attempts, failures)

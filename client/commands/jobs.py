@@ -227,8 +227,11 @@ def _meets(job: Job, filters: dict[str, str | None]) -> bool:
 
 
 def _ago(text: str | None, name: str) -> str | None:
-    """A time relative to now as the API takes it; any other as it was typed."""
-    return moment(text, name).isoformat() if text and text[0] in "+-n" else text
+    """A time relative to now as the API takes it; any other as it was typed, if it is one."""
+    if not text:
+        return text
+    at = moment(text, name)
+    return at.isoformat() if text[0] in "+-n" else text
 
 
 def state_word(text: str | None) -> str | None:

@@ -120,9 +120,14 @@ def revisions(ctx: typer.Context, job: JobArgument, output: OutputOption = Forma
     with connected(ctx) as client:
         columns: list[Column[Revision]] = [
             ("REVISION", lambda r: r.revision), ("SINCE", lambda r: r.at), ("BY", lambda r: r.by),
-            ("AS", lambda r: r.back or " "), ("WHAT BECAME OF IT", lambda r: r.outcome or " "),
+            ("AS", lambda r: r.back or " "), ("WHAT BECAME OF IT", lambda r: _became(r, newest)),
         ]  # fmt: skip
+        newest = client.job(job).revision
         show(client.revisions(job), columns, output, nothing="It has none.")
+
+
+def _became(r: Revision, newest: int | None) -> str:
+    return ", ".join(filter(None, (r.outcome, "in force" if r.revision == newest else ""))) or "followed by another"
 
 
 def _told(job: JobDetail, what: str, output: Format) -> None:

@@ -26,6 +26,7 @@ from contract.subclusters import (
 
 TOKEN_ENV = "HYDRA_SUB_CLUSTER_TOKEN"  # noqa: S105  the name of a variable
 LOOK_EVERY_S = 1.0
+JOBS_LEAVE_S = 30.0  # after the last container, where another sub-cluster takes them
 
 
 group = typer.Typer(
@@ -129,7 +130,7 @@ def drain(
     ] = NEVER,
     message: MessageOption = "",
     preview: Annotated[bool, typer.Option("--preview", help="Only say what would happen.")] = False,
-    wait: Annotated[bool, typer.Option("--wait", "-w", help="Until no container is left there.")] = False,
+    wait: Annotated[bool, typer.Option("--wait", "-w", help="Until nothing is left there.")] = False,
     output: OutputOption = Format.table,
 ) -> None:
     """Empty a sub-cluster. Nothing new is sent there, services leave at once, the rest may end until the deadline."""
@@ -148,7 +149,7 @@ def _now(s: SubClusterDetail) -> str:
     if not _left(s.left):
         return f"it is empty: hydractl sub-cluster decommission {s.name}"
     if s.left and not s.left.containers:
-        return f"no container is left there; jobs that have their home there until they end: {s.left.jobs:,}"
+        return f"no container is left there, and {_counted(s.left.jobs, 'job')} that no other sub-cluster takes now"
     return f"left there: {_left(s.left)}"
 
 
@@ -186,12 +187,16 @@ def _told(s: SubCluster, what: str, output: Format) -> None:
 
 
 def _wait(client: Client, s: SubClusterDetail) -> SubClusterDetail:
-    """Look until no container is left there; tells what is, whenever that changes.
+    """Look until it is empty; tells what is left, whenever that changes.
 
-    Jobs at home there may run elsewhere for ever, as services do.
+    After its last container its jobs leave. Where no other sub-cluster takes them they stay, for ever perhaps.
     """
-    said = ""
-    while s.left and s.left.containers:
+    said, emptied = "", 0.0
+    while s.left and _left(s.left):
+        if s.left.containers:
+            emptied = time.monotonic()
+        elif time.monotonic() - emptied > JOBS_LEAVE_S:
+            break
         if said != (said := _left(s.left)):
             say(f"{s.name}: left there: {said}")
         time.sleep(LOOK_EVERY_S)

@@ -20,6 +20,7 @@ from controlplane.rm.adapters.clock import DatabaseClock, HostClock
 from controlplane.rm.adapters.store import PostgresStore
 from controlplane.rm.driver import balance, collecting, epochs, reaper
 from controlplane.rm.driver.acknowledge import Acknowledger
+from controlplane.rm.driver.emptying import Emptying
 from controlplane.rm.driver.leader import Leader, Pace
 from controlplane.rm.driver.leasekeeper import LeaseKeeper
 from controlplane.rm.driver.liveness import AnsweredClock
@@ -157,7 +158,7 @@ def _reap(sub: int, name: str, has_jobs: bool, nodes: list[int]) -> None:
         store = PostgresStore(leadership, conf["lease_s"])
         if not alive:
             _end_all(leadership, store)
-        moved = rehoming.rehome(leadership.connection, sub, store.renew, reaper.chooser(sub))
+        moved = rehoming.rehome(leadership.connection, sub, store.renew, reaper.chooser(sub), "is lost")
         hints.wake(set(moved.values()))
         log.warning("nobody leads a sub-cluster", name=name, jobs=len(moved), nodes_report=alive)
     finally:
@@ -172,6 +173,18 @@ def _end_all(leadership: Leadership, store: PostgresStore) -> None:
         signer = Signer(lease_master(), conf["lease_key_id"])
         ended = reaper.end_all(sub, memory, store, bus, DatabaseClock(store.now_us), signer, chosen)
     reaper.declare_lost(sub, ended)
+
+
+def move_out(leadership: Leadership, store: PostgresStore) -> int:
+    """Give the jobs of a sub-cluster that is being emptied other homes; how many got one."""
+    sub = leadership.sub_cluster_id
+    try:
+        moved = rehoming.rehome(leadership.connection, sub, store.renew, reaper.chooser(sub), "is being emptied")
+    except (psycopg.Error, DatabaseError) as error:
+        raise StoreDown(str(error)) from error
+    hints.wake(set(moved.values()))
+    log.info("jobs of a sub-cluster that is being emptied have moved", sub_cluster=sub, jobs=len(moved))
+    return len(moved)
 
 
 def _serve(leadership: Leadership, term: balance.Term) -> None:
@@ -212,6 +225,7 @@ def _serve(leadership: Leadership, term: balance.Term) -> None:
         Acknowledger(lambda: events.hint("policy")),
         kernels.interpreted,
         lambda: terms.may_step_aside(sub),
+        Emptying(lambda: move_out(leadership, store)),
     )
     try:
         leader.run(lambda: term.ends.is_set() or shutdown.requested.is_set())

@@ -76,13 +76,12 @@ def test_a_third_sub_cluster_joins_works_is_drained_and_leaves(tmp_path: Path) -
             wait_until(lambda: elsewhere(nodes_of(tenant, job)) == 3, 60, "its tasks run elsewhere")
             told = [e.message for e in tenant.events(job) if e.kind == "drain"]
             assert told and all("the hall is sold" in message for message in told)
-            (gate / "open").touch()
-            assert tenant.wait(job, timeout_s=60).succeeded
-            wait_until(
-                lambda: operator.sub_cluster("third").left in (None, Left(jobs=0, containers=0)), 30, "it is empty"
-            )
+            wait_until(lambda: operator.sub_cluster("third").left == Left(jobs=0, containers=0), 30, "its job leaves")
+            assert tenant.job(job).home in {"east", "west"} and not tenant.job(job).succeeded
             gone = operator.decommission_sub_cluster("third", "the hall is sold")
             assert gone.state == "decommissioned" and gone.leader is None
+            (gate / "open").touch()
+            assert tenant.wait(job, timeout_s=60).succeeded
         assert tenant.submit({"name": "after", "groups": [group]}).home in {"east", "west"}
         assert {p["name"]: p["pid"] for p in stack.state()["processes"]} == before, "nothing was restarted for it"
     shutil.rmtree(gate)

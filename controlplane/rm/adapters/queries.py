@@ -79,6 +79,7 @@ _KNOWN = "j.id = ANY(%s) AND j.services->'revision' IS NULL"
 LIVE_JOBS = f"""{_JOB.format(f"CASE WHEN {_KNOWN} THEN '{{}}'::jsonb ELSE j.spec END AS spec")}
  WHERE j.home_id = %s AND j.state < {TERMINAL} AND (j.state > {_SUBMITTED} OR j.epoch > 0) ORDER BY j.id
 """
+AT_HOME = f"SELECT id FROM statestore_job WHERE id = ANY(%s) AND home_id = %s AND state < {TERMINAL}"
 JOBS = _JOB.format("j.spec") + " WHERE j.id = ANY(%s)"
 # Read ahead of a take-over: live jobs that nobody adds groups to, and that are known not to say much.
 AHEAD = f"""

@@ -137,6 +137,11 @@ class PostgresStore:
     def jobs(self, ids: Sequence[int]) -> list[JobRow]:
         return self._rows(JobRow, queries.JOBS, list(ids)) if ids else []
 
+    def at_home(self, jobs: Collection[int]) -> set[int]:
+        with _translated():
+            found = self.connection.execute(queries.AT_HOME, (sorted(jobs), self.sub_cluster_id)).fetchall()
+        return {job for (job,) in found}
+
     def tasks(self, jobs: Mapping[int, Submitted]) -> list[TaskRow]:
         """Task rows of these jobs."""
         if not jobs:

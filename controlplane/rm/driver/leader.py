@@ -10,6 +10,7 @@ import structlog
 from controlplane.rm.driver import epochs, liveness
 from controlplane.rm.driver import summary as screens
 from controlplane.rm.driver.acknowledge import Acknowledger
+from controlplane.rm.driver.emptying import Emptying
 from controlplane.rm.driver.load import LoadReporter
 from controlplane.rm.driver.round import Duties, Round, RoundReport
 from controlplane.rm.memory.memory import Memory
@@ -108,6 +109,7 @@ class Leader:
     acknowledger: Acknowledger = field(default_factory=Acknowledger)
     planned: Callable[[float], None] = lambda _: None
     step_aside: Callable[[], bool] = lambda: True
+    emptying: Emptying = field(default_factory=lambda: Emptying(lambda: 0))
     timers: Timers = field(default_factory=Timers)
     counters: Counters = field(default_factory=Counters)
     rates: Rates = field(default_factory=Rates)
@@ -142,6 +144,7 @@ class Leader:
         self._renew()
         self._publish_summary()
         self.load.report(self.memory, self.round.sub, self.store, self.clock)
+        self.emptying.look(self.memory, self.clock)
         self._renew()
 
     def _wait(self) -> set[str]:

@@ -112,7 +112,7 @@ class Round:
         self._publish()
         self._catch_up()
         if m.outdated:
-            raise Outdated("jobs of a lost sub-cluster have moved here")
+            raise Outdated("jobs of another sub-cluster have moved here")
         report.placed, report.ended = c.placed, c.ended_count
         known = {job: m.jobs.get(job) for job, _ in c.groups} | c.jobs
         report.jobs = {job: entry.owner for job, entry in known.items() if entry is not None}

@@ -91,6 +91,11 @@ def _window(nodes: NodeTable, window: Window, now_us: int) -> None:
     nodes.leave_us[at] = np.minimum(nodes.leave_us[at], window.starts_us)
 
 
+def drained(nodes: NodeTable, now_us: int) -> bool:
+    """Whether the whole sub-cluster is being emptied."""
+    return any(window.whole and window.phase(now_us) == "active" for window in nodes.windows)
+
+
 def why(nodes: NodeTable, at: int, now_us: int) -> str:
     """Why the node is being emptied, as part of a sentence."""
     row = nodes.rows[at]

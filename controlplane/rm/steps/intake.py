@@ -41,6 +41,7 @@ def take_intents(
     for intent in intents:
         _apply_intent(m, store, c, intent, rows, log_max_bytes)
         c.intents.append(intent.id)
+    _moved_here(m, store, c, intents)
     masters.take(m, store, c, intents)
     changed = {i.node_id for i in intents if i.kind == "node"}
     if changed:
@@ -53,6 +54,15 @@ def take_intents(
         _policy_changed(m, store)
     _look_elsewhere(m, store, c)
     m.placeable = True
+
+
+def _moved_here(m: Memory, store: Store, c: Changes, intents: list[IntentRow]) -> None:
+    """What is wanted of jobs that have moved here is left to the leader whose memory has them."""
+    unknown = store.at_home(c.strayed) if c.strayed else set()
+    if unknown:
+        m.outdated = True
+        left = {i.id for i in intents if i.job_id in unknown and i.kind in TO_HOMES}
+        c.intents = [number for number in c.intents if number not in left]
 
 
 def _apply_intent(

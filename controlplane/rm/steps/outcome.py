@@ -181,7 +181,7 @@ def _tagged(
     first_us = first_us if _waits_since_submit(job, group) else first_us[:0]
     return [
         len(ended),
-        int((ended["state"] != _SUCCEEDED).sum()),
+        int((ended["state"] == _FAILED).sum()),
         int(ended["cpu_ms"].sum()),
         len(first_us),
         int(np.maximum(0, first_us - job.submitted_us).sum()),

@@ -1,6 +1,7 @@
 """What every view does the same way: who acts, pages, bodies, documentation."""
 
 import datetime as dt
+import functools
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
@@ -18,9 +19,10 @@ from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.parsers import JSONParser
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.settings import api_settings
 from rest_framework.views import APIView
 
-from contract.findings import explain
+from contract.findings import explain, spelling
 from contract.problems import FieldError, Problem
 from controlplane.accounts.models import User
 from controlplane.accounts.throttles import ByAccount
@@ -59,6 +61,7 @@ JSON_MAX = 32 << 20  # a bulk submit of the largest kind
 JOB_JSON_MAX = min(JSON_MAX, max(1 << 20, 4 * int(settings.HYDRA["job_max_kib"]) << 10))
 UPLOAD_MAX = int(settings.HYDRA["artifact_max_mib"]) << 20
 SMALL = 64 << 10  # of somebody who is nobody yet, and wherever no body is expected
+ODD_MAX = 20  # parameters that nobody knows, of which it is said
 _COMMON = (400, 401, 403, 404, 405, 406, 422, 429, 500, 503)
 
 
@@ -163,6 +166,30 @@ def moment(request: Request, name: str) -> dt.datetime | None:
     return found
 
 
+@functools.cache
+def _documented(view: type[APIView], method: str) -> frozenset[str] | None:
+    """Names in the query string that the operation documents; ``None`` of one that is not in the description."""
+    made = getattr(getattr(view, method.lower(), None), "kwargs", {}).get("schema")
+    if made is None:
+        return None
+    schema = made()
+    schema.view, schema.method = view(), method
+    schema.view.request, schema.view.kwargs = None, {}
+    found = schema.get_override_parameters()
+    return frozenset(p.name for p in found if isinstance(p, OpenApiParameter) and p.location == OpenApiParameter.QUERY)
+
+
+def refuse_unknown(view: APIView, request: Request) -> None:
+    """``Invalid`` for what the operation does not document in its query string: nothing is passed over."""
+    known = _documented(type(view), request.method or "")
+    if known is None:
+        return
+    odd = request.query_params.keys() - known - {api_settings.URL_FORMAT_OVERRIDE}
+    if odd:
+        errors = [FieldError(name[:64], "is no parameter here", spelling(name, sorted(known))) for name in sorted(odd)]
+        raise Invalid("a parameter has an error", errors[:ODD_MAX])
+
+
 def wrong(name: str, message: str, remedy: str) -> Invalid:
     """What to raise of a parameter of the query string."""
     return Invalid("a parameter has an error", [FieldError(name, message, remedy)])
@@ -226,6 +253,12 @@ class View(APIView):
     throttle_classes = [ByAccount]
     body_max = JSON_MAX  # bytes of a request's body
     of_process = False  # whether the process that is asked has to answer: of itself, or with a file that it makes
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        """Who may ask is asked first."""
+        super().initial(request, *args, **kwargs)
+        if request.query_params:
+            refuse_unknown(self, request)
 
     def get_view_name(self) -> str:
         return type(self).__name__

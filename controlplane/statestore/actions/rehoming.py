@@ -1,8 +1,8 @@
-"""New homes for the jobs of a sub-cluster that nobody leads any more: one transaction, under its own fence.
+"""New homes for the jobs of a sub-cluster that is lost or left: one transaction, under its own fence.
 
 What has ended, runs and waits elsewhere stays as it is; only where the job
-master lives changes. Whoever calls has taken the lost sub-cluster's lease, so
-that its former leader can write nothing.
+master lives changes. Whoever calls has the sub-cluster's lease, so that nobody
+else writes for it, and remembers nothing of these jobs afterwards.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -46,6 +46,8 @@ SELECT j.id, j.name, j.queue, j.owner_id, {per_axis("sum(g.{0} * g.left)::bigint
          FROM statestore_taskgroup WHERE job_id = j.id) g
  GROUP BY j.id ORDER BY j.id
 """
+# Who leaves for good at this moment takes none.
+_STAY = "SELECT id FROM statestore_subcluster WHERE id = ANY(%s) AND state = 'running' ORDER BY id FOR KEY SHARE"
 # Not yet taken in by an RM, a job has epoch 0 and its submit is still to be carried out.
 _MOVE = """
 UPDATE statestore_job j SET home_id = v.home, epoch = least(j.epoch, 1)
@@ -76,7 +78,8 @@ SELECT DISTINCT job_id, group_no, %(sub)s, 0, 0, 0, %(unlowered)s, ''::bytea, fa
     "DELETE FROM statestore_admissioncount WHERE sub_cluster_id = %(sub)s",
     """
 INSERT INTO statestore_jobevent (job_id, at, kind, message)
-SELECT v.id, clock_timestamp(), 'rehomed', 'its home ' || a.name || ' is lost; ' || b.name || ' is its home now'
+SELECT v.id, clock_timestamp(), 'rehomed',
+       'its home ' || a.name || ' ' || %(why)s || '; ' || b.name || ' is its home now'
   FROM unnest(%(jobs)s::bigint[], %(homes)s::smallint[]) AS v(id, home)
   JOIN statestore_subcluster a ON a.id = %(sub)s JOIN statestore_subcluster b ON b.id = v.home
 """,
@@ -161,22 +164,27 @@ def rehome(
     sub_cluster_id: int,
     fence: Callable[[], None],
     choose: Callable[[Sequence[Homeless]], Mapping[int, int]],
+    why: str,
 ) -> dict[int, int]:
     """Give the sub-cluster's live jobs new homes; job -> home of those for which ``choose`` found one.
 
     ``fence`` raises unless the caller still holds the sub-cluster's lease.
+    ``why``: what their owners are told of the former home ("is lost").
     Done twice it changes nothing more.
     """
     with session.transaction():
         live = session.execute(_JOBS, (sub_cluster_id,)).fetchall()
         jobs = [Homeless(job, name, queue, owner, amounts(demand)) for job, name, queue, owner, *demand in live]
         homes = dict(choose(jobs)) if jobs else {}
+        stay = {home for (home,) in session.execute(_STAY, (sorted({*homes.values()}),)).fetchall()}
+        homes = {job: home for job, home in homes.items() if home in stay}
         if homes:
             values = {
                 "jobs": list(homes),
                 "homes": list(homes.values()),
                 "sub": sub_cluster_id,
                 "unlowered": UNLOWERED,
+                "why": why,
                 "adopt": str(Intent.Kind.ADOPT),
             }
             session.execute(_MOVE, values)

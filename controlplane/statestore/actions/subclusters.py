@@ -42,7 +42,7 @@ def create(actor: Actor, name: str, state: State = State.RUNNING) -> SubCluster:
 def drain(actor: Actor, sub_cluster: SubCluster, deadline_s: int | None, message: str = "") -> SubCluster:
     """Empty it: nothing new is sent there, services leave now, the rest at the deadline (``None``: when it ends).
 
-    Its jobs keep their job master there until they end.
+    Its jobs keep their job master there until no container is left; then its RM gives them other homes.
     """
     with transaction.atomic():
         row, before = _locked(sub_cluster), sub_cluster.state
@@ -131,8 +131,8 @@ def decommission(actor: Actor, sub_cluster: SubCluster, message: str = "") -> Su
         if still:
             listed = " and ".join(f"{n} {what if n > 1 else what.removesuffix('s')}" for what, n in still.items())
             raise Conflict(
-                f"sub-cluster {row.name} still has {listed}; wait for them to end, or stop them: "
-                f"hydractl jobs, hydractl sub-cluster drain {row.name} --deadline 0s"
+                f"sub-cluster {row.name} still has {listed}; its jobs leave once no container is left: "
+                f"hydractl sub-cluster drain {row.name} --deadline 0s --wait"
             )
         JoinToken.objects.filter(sub_cluster=row, revoked_at=None).update(revoked_at=now)
         _set(row, state, now, message, actor.user_id)

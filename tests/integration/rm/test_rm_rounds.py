@@ -386,6 +386,19 @@ def test_what_is_used_is_counted_by_tag_too_and_only_so_many_are_told_apart(
     assert {tag for tag, *_ in cluster.rows(found)} == {"", *counted}, "one that is known stays so"
 
 
+def test_what_was_stopped_counts_as_no_failure_of_its_tags(cluster: Cluster) -> None:
+    leader = cluster.lead()
+    failed, killed = (cluster.submit(ONE_GIB | {"count": 2}, tags=[tag]) for tag in ("failed", "killed"))
+    cluster.nodes.step()
+    leader.round()
+    cluster.nodes.step()
+    cluster.nodes.finish(ContainerState.FAILED, {c.id for c in cluster.live(failed)})
+    cluster.kill(killed)
+    cluster.play(leader, killed)
+    counted = cluster.rows("SELECT tag, sum(containers)::int, sum(failed)::int FROM statestore_usagetag GROUP BY 1")
+    assert sorted(counted) == [("failed", 2, 2), ("killed", 2, 0)]
+
+
 def test_tags_tell_how_long_tasks_waited_and_what_memory_they_took(cluster: Cluster) -> None:
     leader = cluster.lead()
     job = cluster.submit(ONE_GIB | {"count": 3}, ONE_GIB | {"name": "sum", "after": ["g0"]}, tags=["a"])

@@ -97,6 +97,7 @@ class Loop:
         )
         self.task = self.tasks[5] = Task(context, self.selector, Cgroups())
         self.task.start(lambda error: None)
+        wait_until(lambda: self.hear() or not self.task.reporting, 10, "its command runs")
 
     def ask(self, *command: str, container: int = 5) -> tuple[socket.socket, int]:
         """The connection that stands for the command, and what it writes."""
@@ -162,6 +163,9 @@ def test_a_command_runs_as_the_containers_own_and_its_end_is_told(loop: Loop) ->
     assert "No such file or directory" in loop.said(hasty)["error"], "its end was seen before what it had said"
     elsewhere, _ = loop.ask("true", container=6)
     assert "has not started yet, or has ended" in loop.said(elsewhere)["error"]
+    loop.task.reporting = True  # forked, it has the supervisor's environment until its command runs
+    early, _ = loop.ask("env")
+    assert "has not started yet" in loop.said(early)["error"]
 
 
 def test_a_command_ends_with_its_connection_and_is_the_containers(loop: Loop) -> None:

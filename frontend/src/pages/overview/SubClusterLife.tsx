@@ -17,7 +17,7 @@ type Act = "drain" | "resume" | "decommission";
 const TITLES: Record<Act, string> = { drain: "Drain", resume: "Resume", decommission: "Decommission" };
 const CHOICES: Record<string, Act[]> = { running: ["drain"], draining: ["resume", "decommission"], joining: ["decommission"], lost: ["decommission"] };
 const WHAT: Record<Act, string> = {
-  drain: "Nothing new is sent here, and its nodes take no more containers. Tasks of services leave at once, never more than half of a service at a time; batch tasks may end by themselves until the deadline. Its jobs keep their job master here until they end.",
+  drain: "Nothing new is sent here, and its nodes take no more containers. Tasks of services leave at once, never more than half of a service at a time; batch tasks may end by themselves until the deadline. Once no container is left, its jobs get other homes and go on there.",
   resume: "It gets jobs again, and its nodes take containers.",
   decommission: "It leaves for good: its RM stops, its nodes' credentials and its join tokens end. This is refused while something is left there. Its history stays.",
 };

@@ -1,0 +1,44 @@
+"""A parameter that nobody reads is refused: who misspells a filter is not shown everything."""
+
+import re
+from collections.abc import Iterator
+
+from controlplane.router.views.description import described
+from tests.integration.api.world import World, job
+
+METHODS = {"get", "post", "put", "patch", "delete"}
+
+
+def operations() -> Iterator[tuple[str, str]]:
+    """Method and address of every documented operation, of things that perhaps do not exist."""
+    for path, known in sorted(described()["paths"].items()):
+        for method in sorted(known.keys() & METHODS):
+            yield method.upper(), re.sub(r"\{[^}]*\}", "1", path)
+
+
+def test_a_misspelt_filter_is_named_with_what_was_meant(world: World) -> None:
+    refused = world["tenant"].get("jobs?stat=RUNNING&queue=default")
+    assert refused.status_code == 422, refused.content
+    (error,) = refused.json()["errors"]
+    assert (error["field"], error["remedy"]) == ("stat", "did you mean state? Else remove it")
+    assert world["tenant"].get("jobs?state=RUNNING&queue=default").status_code == 200
+
+
+def test_nothing_is_done_where_a_parameter_is_not_known(world: World) -> None:
+    refused = world["tenant"].post("jobs?dry_run=true", job())
+    assert refused.status_code == 422 and refused.json()["errors"][0]["field"] == "dry_run"
+    assert world["tenant"].get("jobs").json()["results"] == []
+
+
+def test_no_operation_passes_one_over(world: World) -> None:
+    passed = []
+    for method, path in operations():
+        answer = world["operator"](method, f"{path}?no_such_parameter=1", {} if method != "GET" else None)
+        refused = answer.status_code == 422 and [e["field"] for e in answer.json()["errors"]] == ["no_such_parameter"]
+        if not refused:
+            passed.append(f"{method} {path}: {answer.status_code}")
+    assert not passed, "; ".join(passed)
+
+
+def test_who_may_not_ask_hears_of_that_alone(world: World) -> None:
+    assert world["anonymous"].get("jobs?stat=RUNNING").status_code == 401
