@@ -7,9 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
+from client.api import Client
 from client.commands.common import connected
 from client.looking import Looking, WatchOption, listed, picking, sorting
-from client.screen import Column, Format, Keyed, OutputOption, plain, show, show_one, size
+from client.screen import Column, Format, Keyed, OutputOption, plain, say, show, show_one, size
 from contract.base import Amounts, Answer
 from contract.nodes import Node
 from contract.subclusters import Overview, SubCluster
@@ -39,7 +40,14 @@ def nodes(
             return chosen(client.nodes(sub_cluster=sub_cluster, contains=contains), rack, label, state)
 
         look = Looking(sort, columns, watch)
+        _whose(client, output)
         listed(found, NODES, output, nothing="There are no such nodes.", limit=limit, look=look)
+
+
+def _whose(client: Client, output: Format) -> None:
+    """A tenant is told only what his own jobs hold."""
+    if output is Format.table and client.me().role == "tenant":
+        say("What is held and waits there is your own part.")
 
 
 def chosen(found: Iterable[Node], rack: str = "", label: str = "", state: str = "") -> Iterator[Node]:
@@ -65,6 +73,7 @@ def _in_state(n: Node, state: str) -> bool:
 def sub_clusters(ctx: typer.Context, output: OutputOption = Format.table) -> None:
     """The sub-clusters, who leads them and how full they are."""
     with connected(ctx) as client:
+        _whose(client, output)
         show(client.sub_clusters(), SUB_CLUSTER_COLUMNS, output, nothing="There are no sub-clusters.")
 
 

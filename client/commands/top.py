@@ -67,8 +67,11 @@ def _picture(overview: Overview, mine: list[Job], rows: int) -> RenderableType:
 
 def _head(o: Overview) -> Text:
     held = (f"{name} {found}" for name, take in HELD if (found := take(o)) != "-")
-    first = f"{in_service(o)} nodes in service, {o.live_containers:,} containers, {o.pending.containers:,} pending"
-    return Text(printable("; ".join([first, *held, f"jobs {amounts(o.jobs)}"])), style="bold")
+    first = f"{in_service(o)} nodes in service"
+    yours = [f"{o.live_containers:,} containers, {o.pending.containers:,} pending", *held, f"jobs {amounts(o.jobs)}"]
+    if o.scope == "own":
+        yours[0] = f"of yours {yours[0]}"
+    return Text(printable("; ".join([first, *yours])), style="bold")
 
 
 def fullest(overview: Overview, most: int) -> list[Queue]:

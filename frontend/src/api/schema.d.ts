@@ -3152,9 +3152,9 @@ export interface components {
          * @description ``tag``: of jobs, a job counting for each that it has; "" of those without one, "(others)" past the first of a
          *     day that are told apart.
          *
-         *     failed: of the containers, those that ended otherwise than well. cpu_ms: what they took of processors.
-         *     peak_memory_mib_s: the most memory that each took, times its seconds. tasks: that could have started when their job
-         *     was submitted; waited_s: for how long they did not, together.
+         *     failed: of the containers, those that FAILED; what was stopped or lost is none of them. cpu_ms: what they took of
+         *     processors. peak_memory_mib_s: the most memory that each took, times its seconds. tasks: that could have started
+         *     when their job was submitted; waited_s: for how long they did not, together.
          */
         UsedTag: {
             containers: number;

@@ -196,7 +196,13 @@ def test_pieces_of_before_moments_were_noted_come_first(send: Any, read: Read) -
 
 def test_who_may_not_see_the_job_sees_nothing_and_mistakes_are_named(world: World, live: Any, read: Read) -> None:
     assert world["other"].get(f"containers/{live[2]}/logs/merged").status_code == 404
-    for query, name in (("cursor=7", "cursor"), ("tail=-1", "tail"), ("since=x", "since"), ("stream=x", "stream")):
+    for query, name in (
+        ("cursor=7", "cursor"),
+        ("tail=-1", "tail"),
+        ("since=x", "since"),
+        ("stream=x", "stream"),
+        ("tial=5", "tial"),
+    ):
         assert read(query, 422)["errors"][0]["field"] == name
 
 

@@ -33,6 +33,8 @@ def test_nothing_is_done_where_a_parameter_is_not_known(world: World) -> None:
 def test_no_operation_passes_one_over(world: World) -> None:
     passed = []
     for method, path in operations():
+        if "/am/" in path or "/logs" in path:
+            continue  # of masters, who have tokens of their own; read by threads that do not see this transaction
         answer = world["operator"](method, f"{path}?no_such_parameter=1", {} if method != "GET" else None)
         refused = answer.status_code == 422 and [e["field"] for e in answer.json()["errors"]] == ["no_such_parameter"]
         if not refused:
