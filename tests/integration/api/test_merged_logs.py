@@ -196,14 +196,8 @@ def test_pieces_of_before_moments_were_noted_come_first(send: Any, read: Read) -
 
 def test_who_may_not_see_the_job_sees_nothing_and_mistakes_are_named(world: World, live: Any, read: Read) -> None:
     assert world["other"].get(f"containers/{live[2]}/logs/merged").status_code == 404
-    for query, name in (
-        ("cursor=7", "cursor"),
-        ("tail=-1", "tail"),
-        ("since=x", "since"),
-        ("stream=x", "stream"),
-        ("tial=5", "tial"),
-    ):
-        assert read(query, 422)["errors"][0]["field"] == name
+    for query in ("cursor=7", "tail=-1", "since=x", "stream=x", "tial=5"):
+        assert read(query, 422)["errors"][0]["field"] == query.partition("=")[0]
 
 
 def test_following_ends_with_the_news(live: Any, send: Any, read: Read) -> None:
