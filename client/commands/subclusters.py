@@ -26,7 +26,7 @@ from contract.subclusters import (
 
 TOKEN_ENV = "HYDRA_SUB_CLUSTER_TOKEN"  # noqa: S105  the name of a variable
 LOOK_EVERY_S = 1.0
-JOBS_LEAVE_S = 30.0  # after the last container, where another sub-cluster takes them
+JOBS_LEAVE_S = 10.0  # after the last container, where another sub-cluster takes them
 
 
 group = typer.Typer(

@@ -58,7 +58,8 @@ def take_intents(
 
 def _moved_here(m: Memory, store: Store, c: Changes, intents: list[IntentRow]) -> None:
     """What is wanted of jobs that have moved here is left to the leader whose memory has them."""
-    unknown = store.at_home(c.strayed) if c.strayed else set()
+    odd = c.strayed - c.jobs.keys()  # what ends in this round is still live by its row
+    unknown = store.at_home(odd) if odd else set()
     if unknown:
         m.outdated = True
         left = {i.id for i in intents if i.job_id in unknown and i.kind in TO_HOMES}
