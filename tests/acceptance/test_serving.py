@@ -1,12 +1,17 @@
 """Services with pages of their own, on real nodes and through a real web process."""
 
+import json
 import os
 import signal
+import subprocess
+import sys
+from pathlib import Path
 
 import httpx
 import pytest
 
 from contract.jobs import Endpoint, Job
+from tests import hydractl
 from tests.acceptance.cluster import Cluster, browser
 from tests.acceptance.conftest import STRANGER
 from tests.patience import wait_until
@@ -47,6 +52,24 @@ def test_a_service_is_reached_by_its_owner_and_by_no_stranger(cluster: Cluster, 
         return "has ended" in answer.text
 
     wait_until(ended, 10, "it is said that the job has ended")
+
+
+def test_a_port_of_a_service_is_brought_here_by_its_name(cluster: Cluster, tmp_path: Path) -> None:
+    job = cluster.submit(ROOT / "examples" / "web-service" / "job.yaml")
+    first = serving(cluster, job, 2)[0]
+    env = {"HYDRA_URL": cluster.stack.url, "HYDRA_TOKEN": cluster.stack.token(), "HOME": str(tmp_path)}
+    target = f"{job.id}/web/{first.index}"
+    unknown = hydractl.run(("port-forward", target, "0:admin"), env, "", tmp_path)
+    assert unknown.returncode == 2 and "has no port 'admin'" in unknown.stderr and "It has http." in unknown.stderr
+    words = [sys.executable, "-m", "client", "port-forward", target, "0:http", "--output", "json"]
+    with subprocess.Popen(words, env=env | {"PYTHONPATH": str(ROOT)}, stdout=subprocess.PIPE, cwd=tmp_path) as forward:
+        assert forward.stdout is not None
+        said = json.loads(forward.stdout.readline())
+        assert (said["port"], said["container"]) == (first.port, first.container)
+        page = httpx.get(f"http://127.0.0.1:{said['local']}/", trust_env=False)
+        assert page.status_code == 200 and f"Guest book of web/{first.index}" in page.text
+        forward.send_signal(signal.SIGINT)
+        assert forward.wait(30) in (0, 130)
 
 
 def test_a_server_that_hangs_is_started_again_elsewhere_on_its_node(cluster: Cluster) -> None:
