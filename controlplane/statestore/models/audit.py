@@ -62,7 +62,7 @@ class UsageTag(UsedFields):
     queue = models.CharField(max_length=255)
     sub_cluster_id = models.SmallIntegerField()
     containers = models.BigIntegerField(default=0)
-    failed = models.BigIntegerField(default=0)  # of them, that ended otherwise than well
+    failed = models.BigIntegerField(default=0)  # of them
     cpu_ms = models.BigIntegerField(default=0)  # they took of processors, as nodes measured it
     tasks = models.BigIntegerField(db_default=0)
     waited_s = models.BigIntegerField(db_default=0)

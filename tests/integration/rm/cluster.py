@@ -42,6 +42,10 @@ class Clock(DatabaseClock):
         """Stand at the moment of this call, and what it is ahead."""
         self._stands_us, self._stands = super().now_us(), super().monotonic()
 
+    def stand_at(self, seconds: float) -> None:
+        """Stand at this moment of the database's time."""
+        self.ahead_s = seconds - self._stands_us / 1e6
+
     def now_us(self) -> int:
         return self._stands_us + int(self.ahead_s * 1e6)
 

@@ -97,7 +97,7 @@ class Federation:
     def lead(self, at: int) -> None:
         """Somebody leads it again, at the others' time."""
         leader = self.leaders[at] = self.clusters[at].lead()
-        leader.clock.ahead_s = max(other.clock.ahead_s for other in self.leaders if other is not None)
+        leader.clock.stand_at(max(other.clock.now_us() for other in self.leaders if other is not None) / 1e6)
 
     def live(self) -> list[int]:
         """Live containers of west, east and south."""

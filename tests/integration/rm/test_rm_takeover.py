@@ -476,10 +476,11 @@ def test_a_back_off_goes_on_under_the_next_leader(cluster: Cluster) -> None:
         leader.round()
     leader.round(*cluster.ids)
     cluster.expire()
-    ahead, due_s, leader = leader.clock.ahead_s, waits(leader, paused)[1], cluster.lead()
+    due_s, leader = waits(leader, paused)[1], cluster.lead()
+    assert due_s is not None
     assert (waits(leader, paused), waits(leader, taken)) == ((0, due_s), (1, None))
-    for seconds, placed in ((0.0, {taken}), (7.0, {taken}), (2.0, {taken, paused})):
-        ahead = leader.clock.ahead_s = ahead + seconds
+    for seconds, placed in ((-7.0, {taken}), (-0.5, {taken}), (0.5, {taken, paused})):
+        leader.clock.stand_at(due_s + seconds)
         for _ in range(2):  # nodes that were lost are heard of again
             cluster.nodes.step()
             leader.round()

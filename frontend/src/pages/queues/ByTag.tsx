@@ -35,7 +35,7 @@ function Tagged({ found }: { found: UsedTags }) {
       {!found.complete && <Notice kind="warn">There is more than fits here. The CSV file has all of it.</Notice>}
       <div className="table-wrap">
         <table className="grid stacked labelled">
-          <thead><tr><th>Tag</th><th className="num">Containers</th><th className="num" title="Ended otherwise than well">Failed</th><th className="num">GiB hours</th><th className="num" title="Of the memory that was asked for, at each container's peak">Of them used</th><th className="num">Core hours</th><th className="num">Of them used</th><th className="num">GPU hours</th><th className="num" title="Of a task from its submit to its start, on average">Waited</th></tr></thead>
+          <thead><tr><th>Tag</th><th className="num">Containers</th><th className="num" title="Those that were stopped or lost are not counted">Failed</th><th className="num">GiB hours</th><th className="num" title="Of the memory that was asked for, at each container's peak">Of them used</th><th className="num">Core hours</th><th className="num">Of them used</th><th className="num">GPU hours</th><th className="num" title="Of a task from its submit to its start, on average">Waited</th></tr></thead>
           <tbody>{rows.map((r) => (
             <tr key={r.tag}>
               <td className="clip"><TagName of={r.tag} /></td>
