@@ -76,7 +76,7 @@ def _rehome(rows: Federation, own: SubCluster, c: Changes) -> None:
     for intent in list(own.intents):
         job_row = rows.jobs.get(intent.job_id) if intent.job_id in wanted else None
         home = own.id if job_row is None else job_row["home_id"]
-        if home != own.id and intent.kind in ("kill", "priority", "move", "scale", "restart", "update"):
+        if home != own.id and intent.kind in ("kill", "priority", "move", "scale", "restart", "update", "master"):
             own.intents.remove(intent)
             rows.add_intent(home, intent.kind, intent.job_id, **intent.payload)
 

@@ -191,7 +191,7 @@ def _wait(client: Client, s: SubClusterDetail) -> SubClusterDetail:
 
     After its last container its jobs leave. Where no other sub-cluster takes them they stay, for ever perhaps.
     """
-    said, emptied = "", 0.0
+    said, emptied = "", time.monotonic()
     while s.left and _left(s.left):
         if s.left.containers:
             emptied = time.monotonic()

@@ -130,11 +130,13 @@ def _hand_over(sub_cluster_id: int, successor: str) -> None:
 @shared_task(name="rm.bury", ignore_result=True)
 def reap() -> None:
     """Give the jobs of sub-clusters that have gone silent new homes."""
-    if "unled" not in due.kinds() or (after_s := reaper.lost_after_s()) is None:
+    if "unled" not in due.kinds():
         return
     try:
         with psycopg.connect(conninfo("rm:reaper"), autocommit=True) as session:
             rehoming.forward_strays(session)
+            if (after_s := reaper.lost_after_s()) is None:
+                return
             back, found = rehoming.returned(session), rehoming.silent(session, after_s)
         for sub_cluster_id in back:
             subclusters.found(sub_cluster_id)
@@ -158,7 +160,7 @@ def _reap(sub: int, name: str, has_jobs: bool, nodes: list[int]) -> None:
         store = PostgresStore(leadership, conf["lease_s"])
         if not alive:
             _end_all(leadership, store)
-        moved = rehoming.rehome(leadership.connection, sub, store.renew, reaper.chooser(sub), "is lost")
+        moved = rehoming.rehome(leadership.connection, sub, store.renew, reaper.chooser(sub))
         hints.wake(set(moved.values()))
         log.warning("nobody leads a sub-cluster", name=name, jobs=len(moved), nodes_report=alive)
     finally:
@@ -179,7 +181,7 @@ def move_out(leadership: Leadership, store: PostgresStore) -> int:
     """Give the jobs of a sub-cluster that is being emptied other homes; how many got one."""
     sub = leadership.sub_cluster_id
     try:
-        moved = rehoming.rehome(leadership.connection, sub, store.renew, reaper.chooser(sub), "is being emptied")
+        moved = rehoming.rehome(leadership.connection, sub, store.renew, reaper.chooser(sub), emptied=True)
     except (psycopg.Error, DatabaseError) as error:
         raise StoreDown(str(error)) from error
     hints.wake(set(moved.values()))

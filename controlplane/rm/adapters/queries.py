@@ -329,7 +329,7 @@ FORWARD_INTENTS = """
 WITH gone AS (
     DELETE FROM statestore_intent i USING statestore_job j
      WHERE i.job_id = ANY(%(jobs)s) AND j.id = i.job_id AND i.sub_cluster_id = %(own)s AND j.home_id <> %(own)s
-       AND i.kind IN ('kill', 'priority', 'move', 'scale', 'restart', 'update')
+       AND i.kind IN ('kill', 'priority', 'move', 'scale', 'restart', 'update', 'master')
  RETURNING i.id, j.home_id, i.kind, i.job_id, i.payload, i.created_at
 )
 INSERT INTO statestore_intent (sub_cluster_id, kind, job_id, payload, created_at)

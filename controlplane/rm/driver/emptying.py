@@ -13,7 +13,7 @@ from controlplane.rm.memory.memory import Memory
 from controlplane.rm.ports import Clock, Outdated
 
 LOOK_S = 1.0  # between two looks
-AGAIN_S = 30.0  # after one that moved nothing: no other sub-cluster takes them now
+AGAIN_S = 5.0  # after one that moved nothing: no other sub-cluster takes them now, or is just being taken over
 
 
 @dataclass(slots=True)

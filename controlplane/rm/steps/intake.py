@@ -58,11 +58,12 @@ def take_intents(
 
 def _moved_here(m: Memory, store: Store, c: Changes, intents: list[IntentRow]) -> None:
     """What is wanted of jobs that have moved here is left to the leader whose memory has them."""
-    odd = c.strayed - c.jobs.keys()  # what ends in this round is still live by its row
+    # What ends in this round is still live by its row.
+    odd = {job for job in c.strayed if job not in c.jobs or not c.jobs[job].finished_us}
     unknown = store.at_home(odd) if odd else set()
     if unknown:
         m.outdated = True
-        left = {i.id for i in intents if i.job_id in unknown and i.kind in TO_HOMES}
+        left = {i.id for i in intents if i.job_id in unknown and i.kind in (*TO_HOMES, "master")}
         c.intents = [number for number in c.intents if number not in left]
 
 
@@ -94,6 +95,8 @@ def _apply_intent(
             services.restart(m, c, job, intent.payload)
         case "update" if job is not None:
             revisions.update(m, store, c, job, intent.payload, log_max_bytes)
+        case "master" if job is None or job.home:
+            c.strayed.add(intent.job_id)
         case kind if kind in TO_HOMES and job is None:
             c.strayed.add(intent.job_id)  # it may have got another home meanwhile
         case "move" if job is not None:

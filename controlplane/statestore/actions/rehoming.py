@@ -39,13 +39,19 @@ SELECT count(*) FILTER (WHERE l.expires_at > clock_timestamp() AND l.holder <> '
   FROM statestore_subcluster s JOIN statestore_lease l ON l.sub_cluster_id = s.id WHERE s.state = ANY(%(states)s)
 """
 _JOBS = f"""
-WITH mine AS (SELECT id FROM statestore_job WHERE home_id = %s AND state < {TERMINAL} ORDER BY id FOR UPDATE)
 SELECT j.id, j.name, j.queue, j.owner_id, {per_axis("sum(g.{0} * g.left)::bigint")}
-  FROM mine JOIN statestore_job j USING (id), LATERAL (
+  FROM statestore_job j, LATERAL (
        SELECT {per_axis("{0}")}, count - succeeded - failed - killed AS left
          FROM statestore_taskgroup WHERE job_id = j.id) g
+ WHERE j.home_id = %s AND j.state < {TERMINAL}
  GROUP BY j.id ORDER BY j.id
 """
+# As light a lock as changes them: what others write of these jobs meanwhile refers to their rows.
+_STILL = f"""
+SELECT id FROM statestore_job WHERE id = ANY(%s) AND home_id = %s AND state < {TERMINAL}
+ ORDER BY id FOR NO KEY UPDATE
+"""
+_DRAINING = "SELECT 1 FROM statestore_subcluster WHERE id = %s AND state = 'draining' FOR KEY SHARE"
 # Who leaves for good at this moment takes none.
 _STAY = "SELECT id FROM statestore_subcluster WHERE id = ANY(%s) AND state = 'running' ORDER BY id FOR KEY SHARE"
 # Not yet taken in by an RM, a job has epoch 0 and its submit is still to be carried out.
@@ -53,7 +59,17 @@ _MOVE = """
 UPDATE statestore_job j SET home_id = v.home, epoch = least(j.epoch, 1)
   FROM unnest(%(jobs)s::bigint[], %(homes)s::smallint[]) AS v(id, home) WHERE j.id = v.id
 """
+# Asks first, and as rounds lock them: who started some has told of it before, and who starts more knows the new home.
 _FOLLOW = (
+    """
+SELECT 1 FROM statestore_ask WHERE job_id = ANY(%(jobs)s) ORDER BY job_id, group_no, sub_cluster_id FOR UPDATE
+""",
+    # At the new home nothing is away any more; the others are to read who the home is now.
+    """
+DELETE FROM statestore_ask a USING statestore_job j
+ WHERE a.job_id = ANY(%(jobs)s) AND j.id = a.job_id AND a.sub_cluster_id = j.home_id
+""",
+    "UPDATE statestore_ask SET version = version + 1 WHERE job_id = ANY(%(jobs)s)",
     """
 UPDATE statestore_intent i SET sub_cluster_id = j.home_id FROM statestore_job j
  WHERE i.job_id = ANY(%(jobs)s) AND j.id = i.job_id AND i.sub_cluster_id = %(sub)s AND i.kind <> 'containers'
@@ -62,12 +78,6 @@ UPDATE statestore_intent i SET sub_cluster_id = j.home_id FROM statestore_job j
 UPDATE statestore_report r SET home_id = j.home_id FROM statestore_job j
  WHERE r.job_id = ANY(%(jobs)s) AND j.id = r.job_id
 """,
-    # At the new home nothing is away any more; the others are to read who the home is now.
-    """
-DELETE FROM statestore_ask a USING statestore_job j
- WHERE a.job_id = ANY(%(jobs)s) AND j.id = a.job_id AND a.sub_cluster_id = j.home_id
-""",
-    "UPDATE statestore_ask SET version = version + 1 WHERE job_id = ANY(%(jobs)s)",
     # What still runs in the old home is its guest from now on.
     """
 INSERT INTO statestore_ask (job_id, group_no, sub_cluster_id, base, target, taken, wish, work, halt, version,
@@ -75,7 +85,11 @@ INSERT INTO statestore_ask (job_id, group_no, sub_cluster_id, base, target, take
 SELECT DISTINCT job_id, group_no, %(sub)s, 0, 0, 0, %(unlowered)s, ''::bytea, false, 1, 0, clock_timestamp()
   FROM statestore_container WHERE sub_cluster_id = %(sub)s AND job_id = ANY(%(jobs)s) ON CONFLICT DO NOTHING
 """,
-    "DELETE FROM statestore_admissioncount WHERE sub_cluster_id = %(sub)s",
+    # Until a leader has counted anew, others count the jobs here and there by their rows.
+    """
+DELETE FROM statestore_admissionledger WHERE sub_cluster_id = %(sub)s OR sub_cluster_id = ANY(%(homes)s::smallint[])
+""",
+    "DELETE FROM statestore_admissioncount WHERE sub_cluster_id = %(sub)s AND (owner >= 0 OR NOT %(emptied)s)",
     """
 INSERT INTO statestore_jobevent (job_id, at, kind, message)
 SELECT v.id, clock_timestamp(), 'rehomed',
@@ -164,27 +178,26 @@ def rehome(
     sub_cluster_id: int,
     fence: Callable[[], None],
     choose: Callable[[Sequence[Homeless]], Mapping[int, int]],
-    why: str,
+    emptied: bool = False,
 ) -> dict[int, int]:
     """Give the sub-cluster's live jobs new homes; job -> home of those for which ``choose`` found one.
 
-    ``fence`` raises unless the caller still holds the sub-cluster's lease.
-    ``why``: what their owners are told of the former home ("is lost").
-    Done twice it changes nothing more.
+    ``fence`` raises unless the caller still holds the sub-cluster's lease. emptied: it is not lost but being drained,
+    and led on; nothing moves if the drain has ended meanwhile. Done twice it changes nothing more.
     """
+    live = session.execute(_JOBS, (sub_cluster_id,)).fetchall()
+    jobs = [Homeless(job, name, queue, owner, amounts(demand)) for job, name, queue, owner, *demand in live]
+    chosen = dict(choose(jobs)) if jobs else {}  # it takes its time, and locks nothing
     with session.transaction():
-        live = session.execute(_JOBS, (sub_cluster_id,)).fetchall()
-        jobs = [Homeless(job, name, queue, owner, amounts(demand)) for job, name, queue, owner, *demand in live]
-        homes = dict(choose(jobs)) if jobs else {}
-        stay = {home for (home,) in session.execute(_STAY, (sorted({*homes.values()}),)).fetchall()}
-        homes = {job: home for job, home in homes.items() if home in stay}
+        homes = _standing(session, sub_cluster_id, chosen, emptied)
         if homes:
             values = {
                 "jobs": list(homes),
                 "homes": list(homes.values()),
                 "sub": sub_cluster_id,
                 "unlowered": UNLOWERED,
-                "why": why,
+                "emptied": emptied,
+                "why": "is being emptied" if emptied else "is lost",
                 "adopt": str(Intent.Kind.ADOPT),
             }
             session.execute(_MOVE, values)
@@ -192,3 +205,12 @@ def rehome(
                 session.execute(sql, values)
         fence()
     return homes
+
+
+def _standing(session: psycopg.Connection, sub: int, chosen: Mapping[int, int], emptied: bool) -> dict[int, int]:
+    """Of the homes that were chosen, those to which the jobs can still move, locked until they have."""
+    if not chosen or (emptied and not session.execute(_DRAINING, (sub,)).fetchone()):
+        return {}
+    jobs = {job for (job,) in session.execute(_STILL, (sorted(chosen), sub)).fetchall()}
+    stay = {home for (home,) in session.execute(_STAY, (sorted({*chosen.values()}),)).fetchall()}
+    return {job: home for job, home in chosen.items() if job in jobs and home in stay}

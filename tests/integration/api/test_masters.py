@@ -373,7 +373,8 @@ async def _waiting(url: str, app: App, other: App) -> None:
         stream = asyncio.create_task(_stream(http, app, lines, 2))
         await asyncio.to_thread(wait_until, lambda: hints.pubsub_numsub(keys.masters())[0][1], 10)
         await asyncio.sleep(1.0)  # all of them have read and found nothing
-        assert not any(p.done() for p in (*polls, *others))
+        early = [p for p in (*polls, *others) if p.done()]
+        assert not early, [p.exception() or p.result() for p in early]
         await asyncio.to_thread(_in_thread, lambda: event(app, 1))
         hints.publish(keys.masters(), str(app.job.pk))
         heard = await asyncio.gather(*polls)

@@ -1,17 +1,23 @@
 """The jobs at home in a sub-cluster that is emptied leave it last, and go on elsewhere."""
 
+from threading import Thread
+
+import psycopg
 import pytest
 from django.conf import LazySettings
+from django.db import connection
 
 from controlplane.rm import tasks
 from controlplane.rm.driver.emptying import AGAIN_S, LOOK_S, Emptying
 from controlplane.rm.ports import Fenced, Outdated, StoreDown
 from controlplane.statestore.actions import subclusters
 from controlplane.statestore.actions.audit import SYSTEM
+from controlplane.statestore.membership import conninfo
 from controlplane.statestore.models import Container, Intent, JobEvent, SubCluster
 from tests.integration.rm.cluster import Cluster, Leading
 from tests.integration.rm.federation import OPEN, SMALL, Federation
 from tests.integration.rm.test_rm_rehoming import finish, rounds
+from tests.patience import wait_until
 from wire.states import JobState
 
 
@@ -68,6 +74,75 @@ def test_services_and_what_waits_go_on_elsewhere_and_it_can_leave_meanwhile(fede
     assert Container.objects.filter(job_id=service).count() == 4
     finish(f, batch)
     assert f.west.job(service).state == JobState.RUNNING
+
+
+def test_limits_on_jobs_hold_while_they_move(federation: Federation) -> None:
+    f = federation
+    limited = {"guaranteed": 1.0, "max_running_jobs": 2} | OPEN
+    f.west.policy({"default": limited}, amrmproxy={"policy": "home", "parameters": {}})
+    f.rounds(2)
+    jobs = [f.west.submit(SMALL | {"count": 2}, kind="service") for _ in range(2)]
+    f.rounds(3)
+    waiting = [f.clusters[at].submit(SMALL) for at in (1, 2)]
+    f.rounds(2)
+    assert [f.west.job(job).state for job in waiting] == [JobState.SUBMITTED] * 2
+    emptied(f)
+    for _ in range(4):
+        rounds(f, 1)
+        assert [f.west.job(job).state for job in waiting] == [JobState.SUBMITTED] * 2
+    f.west.kill(jobs[0])
+    finish(f, *waiting)
+
+
+def test_a_round_of_another_leader_and_the_move_wait_for_one_another_and_lose_nothing(
+    federation: Federation,
+) -> None:
+    """It locks the row of an ask, and what it tells the home refers to the job's row."""
+    f = federation
+    f.proxy()
+    job = f.west.submit(SMALL | {"count": 30})
+    f.rounds(4)
+    assert f.live()[1] > 0
+    subclusters.drain(SYSTEM, f.west.sub, 0)
+    f.rounds(3)
+    assert f.live()[0] == 0
+    look, leader, east, met = emptying(f), west(f), f.clusters[1].sub.pk, list[BaseException]()
+
+    def move() -> None:
+        try:
+            look.look(leader.memory, leader.clock)
+        except BaseException as problem:
+            met.append(problem)
+        finally:
+            connection.close()
+
+    with psycopg.connect(conninfo("test")) as rival:
+        rival.execute("SELECT 1 FROM statestore_ask WHERE job_id = %s AND sub_cluster_id = %s FOR UPDATE", (job, east))
+        rival.execute(
+            "INSERT INTO statestore_report (home_id, job_id, sub_cluster_id, events)"
+            " SELECT home_id, id, %s, '' FROM statestore_job WHERE id = %s",
+            (east, job),
+        )
+        thread = Thread(target=move)
+        thread.start()
+        waits = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%statestore_ask%'"
+        wait_until(lambda: f.west.one(waits) or met, 10, "it waits for the round")
+        rival.commit()
+        thread.join(10)
+    assert [type(problem) for problem in met] == [Outdated], met
+    (row,) = f.west.rows(f"SELECT home_id FROM statestore_report WHERE job_id = {job} AND events = ''")
+    assert row[0] == f.west.job(job).home_id != f.west.sub.pk
+
+
+def test_a_drain_that_has_ended_meanwhile_moves_nothing(federation: Federation) -> None:
+    f = federation
+    job = f.west.submit(SMALL)
+    subclusters.drain(SYSTEM, f.west.sub, 0)
+    f.rounds(3)
+    subclusters.resume(SYSTEM, SubCluster.objects.get(pk=f.west.sub.pk))
+    look = emptying(f)
+    look.look(west(f).memory, west(f).clock)
+    assert homes(f, job) == {"west"}
 
 
 def test_what_is_still_asked_of_its_former_home_reaches_a_job(federation: Federation) -> None:
