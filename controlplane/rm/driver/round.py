@@ -84,8 +84,7 @@ class Round:
             self.more_intents |= guests.take_asks(m, self.store, c, self.settings.log_max_bytes)
             self.more_intents |= remote.take_reports(m, self.store, c)
         self._rehome(c)
-        if not m.outdated:  # its counts lack the jobs that have moved here
-            admission.admit(m, self.store, c)
+        admission.admit(m, self.store, c)
         self._wake_delayed(c)
         drain.evict(m, self.store, c)  # what has to leave nodes that operators empty
         services.go_on(m, self.store, c)  # tasks of services that start again one after the other

@@ -27,7 +27,8 @@ _MASTERS, _QUOTA = 1, 2  # which amounts a column is one of, as ``AdmissionQueue
 def admit(m: Memory, store: Store, c: Changes) -> None:
     """Admit who may be. Nothing is asked of the StateStore while nobody waits, nor for queues without limits."""
     waiting = m.admission_queue
-    if len(waiting) and waiting.due_us(c.at_us) <= c.at_us and not waiting.recount:  # others must know our counts first
+    unknown = waiting.recount or m.outdated  # others must know our counts first, and we which jobs have moved here
+    if len(waiting) and waiting.due_us(c.at_us) <= c.at_us and not unknown:
         _decide(m, store, c)
     c.admissions = waiting.counts()
 

@@ -373,18 +373,22 @@ async def _waiting(url: str, app: App, other: App) -> None:
         stream = asyncio.create_task(_stream(http, app, lines, 2))
         await asyncio.to_thread(wait_until, lambda: hints.pubsub_numsub(keys.masters())[0][1], 10)
         await asyncio.sleep(1.0)  # all of them have read and found nothing
-        early = [p for p in (*polls, *others) if p.done()]
-        assert not early, [p.exception() or p.result() for p in early]
+        assert not _ended(*polls, *others)
         await asyncio.to_thread(_in_thread, lambda: event(app, 1))
         hints.publish(keys.masters(), str(app.job.pk))
         heard = await asyncio.gather(*polls)
         assert all(len(events) == 1 for events in heard)
-        assert not any(p.done() for p in others)
+        assert not _ended(*others)
         await asyncio.to_thread(_in_thread, lambda: (event(app, 2), event(other, 1)))  # and nobody says so
         assert all(len(events) == 1 for events in await asyncio.gather(*others))
         async with asyncio.timeout(10):
             await stream
         assert [e["seq"] for e in lines] == [1, 2]
+
+
+def _ended(*polls: "asyncio.Task[Any]") -> list[Any]:
+    """What those have come to that are over."""
+    return [p.exception() or p.result() for p in polls if p.done()]
 
 
 def _in_thread(call: Any) -> None:
