@@ -20,6 +20,13 @@ NAMED = {
     "@hourly": "0 * * * *", "@daily": "0 0 * * *", "@midnight": "0 0 * * *", "@weekly": "0 0 * * 0",
     "@monthly": "0 0 1 * *", "@yearly": "0 0 1 1 *", "@annually": "0 0 1 1 *",
 }  # fmt: skip
+FIELDS = {  # of an expression, as the library calls them: what each takes
+    "minute": "use 0 to 59, such as 0, */15 or 10-50/20",
+    "hour": "use 0 to 23, such as 2, 8-18 or */6",
+    "day-of-month": "use 1 to 31, and days that its months have, or L for the last",
+    "month": "use 1 to 12 or jan to dec",
+    "day-of-week": "use 0 to 7 (0 and 7 are Sunday) or sun to sat, such as mon-fri",
+}
 YEARS = 50  # that are looked ahead
 COUNTED_MOST = 100
 _SPAN = dt.timedelta(hours=1)
@@ -143,8 +150,8 @@ def read(
     """The calendar, or what is wrong with it field by field."""
     fields, wrong = NAMED.get(cron.strip().lower(), cron.strip()), list[FieldError]()
     if _words(fields) is None:
-        remedy = "give five fields (minute hour day month weekday), such as 30 2 * * mon-fri, or @daily"
-        wrong.append(FieldError("cron", f"{cron[:60]!r} is not a cron expression", remedy))
+        which, remedy = _fault(fields)
+        wrong.append(FieldError("cron", f"{cron[:60]!r} is not a cron expression{which}", remedy))
     known = _zone(zone)
     if known is None:
         meant = difflib.get_close_matches(zone, _zones(), 1)
@@ -172,6 +179,23 @@ def _words(fields: str) -> str | None:
         return CronSim(fields, _ANY).explain()
     except (CronSimError, ValueError, AssertionError, LookupError, TypeError):  # the library's own, and its slips
         return None
+
+
+def _fault(fields: str) -> tuple[str, str]:
+    """What is wrong with something that is no cron expression, as the end of a sentence, and the remedy."""
+    otherwise = "", "give five fields (minute hour day month weekday), such as 30 2 * * mon-fri, or @daily"
+    parts = fields.split()
+    if len(parts) != len(FIELDS):
+        return otherwise
+    try:
+        CronSim(fields, _ANY)
+    except CronSimError as error:
+        for part, (name, takes) in zip(parts, FIELDS.items(), strict=True):
+            if str(error) == f"Bad {name}":
+                return f": its {name} {part[:20]!r} cannot be", takes
+    except (ValueError, AssertionError, LookupError, TypeError):  # the library's slips
+        pass
+    return otherwise
 
 
 @cache

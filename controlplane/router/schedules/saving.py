@@ -17,6 +17,7 @@ from controlplane.statestore.actions.schedules import Written
 from controlplane.statestore.errors import Invalid
 
 Json = dict[str, Any]
+TIMES_MAX = 1000  # characters
 TEMPLATE_MAX = 4 * JOB_TEXT_MAX  # characters of JSON
 
 
@@ -59,6 +60,15 @@ def check(user: User, owner: User, asked: ScheduleRequest, now: dt.datetime, *, 
     if wrong or spec is None or calendar is None:
         raise Invalid("the schedule has errors", wrong)
     return Checked(_written(asked, template, spec, ahead[0]), calendar, ahead, _of_job(warned, asked), outlook)
+
+
+def wrong_times(asked: Any) -> list[FieldError]:
+    """What is wrong with the cron expression and the zone of something that is perhaps no ``ScheduleRequest``."""
+    given = asked if isinstance(asked, dict) else {}
+    cron, zone = given.get("cron"), given.get("zone", "UTC")
+    if not (isinstance(cron, str) and isinstance(zone, str) and len(cron) + len(zone) < TIMES_MAX):
+        return []
+    return calendars.read(cron, zone, [])[1]
 
 
 def _bounded(template: Any) -> Any:

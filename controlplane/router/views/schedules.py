@@ -1,6 +1,7 @@
 """Schedules: make, list, look at, change; and what became of their times."""
 
 from dataclasses import replace
+from typing import TypeVar
 
 import rules
 from drf_spectacular.utils import extend_schema
@@ -12,7 +13,7 @@ from contract.schedules import ScheduleRequest, ScheduleUpdate
 from controlplane.router.schedules import running, saving, showing
 from controlplane.statestore.actions import schedules as actions
 from controlplane.statestore.actions.duty import database_now
-from controlplane.statestore.errors import Forbidden
+from controlplane.statestore.errors import Forbidden, Invalid
 from controlplane.statestore.models import Schedule
 from controlplane.statestore.queries.jobs import schedules as queries
 from controlplane.statestore.queries.paging import Cursor, Page
@@ -33,6 +34,8 @@ from .common import (
 )
 
 DETAIL = answers({200: contract.ScheduleDetail}, 409, 415)
+
+S = TypeVar("S", bound=ScheduleRequest)
 
 
 def schedule_of(request: Request, schedule_id: int) -> Schedule:
@@ -55,6 +58,16 @@ def whole(request: Request, schedule_id: int, checked: saving.Checked | None = N
     last = queries.last_runs([row.pk]).get(row.pk)
     warnings = checked.warnings if checked else None
     return Response(showing.whole(row, last, database_now(), warnings), status=status)
+
+
+def _asked(request: Request, shape: type[S]) -> S:
+    """The body as ``shape``; ``Invalid`` tells of its times along with all else that is wrong."""
+    try:
+        return body(request, shape)
+    except Invalid as error:
+        named = {each.field for each in error.errors}
+        times = [each for each in saving.wrong_times(request.data) if each.field not in named]
+        raise Invalid(error.detail, [*error.errors, *times]) from None
 
 
 class Schedules(View):
@@ -92,7 +105,7 @@ class Schedules(View):
         """
         require("jobs.submit", request)
         user, now = account(request), database_now()
-        checked = saving.check(user, user, body(request, ScheduleRequest), now)
+        checked = saving.check(user, user, _asked(request, ScheduleRequest), now)
         row = actions.create(actor(request), user, checked.written, now)
         return whole(request, row.pk, checked, 201)
 
@@ -108,7 +121,7 @@ class SchedulesPreview(View):
     def post(self, request: Request) -> Response:
         """What would be said of this schedule, and its next times, without keeping it. Files may be missing yet."""
         require("jobs.submit", request)
-        user, asked = account(request), body(request, ScheduleRequest)
+        user, asked = account(request), _asked(request, ScheduleRequest)
         return Response(showing.previewed(saving.check(user, user, asked, database_now(), files=False)))
 
 
@@ -131,7 +144,7 @@ class ScheduleDetail(View):
         Its job runs in the name of its owner. Whoever else writes it must be one who may submit that job himself.
         """
         row = changeable(request, schedule_id)
-        asked, now = body(request, ScheduleUpdate), database_now()
+        asked, now = _asked(request, ScheduleUpdate), database_now()
         checked = saving.check(account(request), row.owner, asked, now)
         actions.update(actor(request), row.pk, checked.written, asked.revision, now)
         return whole(request, row.pk, checked)

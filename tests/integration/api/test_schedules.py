@@ -280,6 +280,8 @@ def test_what_is_wrong_is_told_field_by_field_where_it_stands(world: World) -> N
             ("job.groups.0.command", 4),
         }  # fmt: skip
     assert errors(world["tenant"].post("schedules", asked(job="name: [")))[0][0] == "job"
+    both = world["tenant"].post("schedules", asked(cron="61 * * * *", zone="Mars/Base", overlap="maybe"))
+    assert {field for field, _ in errors(both)} == {"cron", "zone", "overlap"}, "whichever is looked at first"
     assert errors(world["tenant"].post("schedules", asked(job=json.dumps(job(kind="service"))))) == [("job.kind", 1)]
     assert errors(world["tenant"].post("schedules", asked(until="2020-01-01T00:00:00Z"))) == [("cron", 0)]
     file = {"path": "x", "digest": "0" * 64}

@@ -105,6 +105,19 @@ def test_what_is_no_cron_expression(cron: str) -> None:
     assert found is None and [each.field for each in wrong] == ["cron"] and wrong[0].remedy
 
 
+@pytest.mark.parametrize(
+    ("cron", "which"),
+    [
+        ("61 * * * *", "its minute '61' cannot be"), ("0 25 * * *", "its hour '25' cannot be"),
+        ("0 0 30 2 *", "its day-of-month '30' cannot be"), ("0 0 1 13 *", "its month '13' cannot be"),
+        ("0 0 * * wen", "its day-of-week 'wen' cannot be"), ("* * * *", "is not a cron expression"),
+    ],
+)  # fmt: skip
+def test_a_cron_expression_is_told_which_of_its_fields_is_wrong(cron: str, which: str) -> None:
+    (wrong,) = calendars.read(cron, "UTC", [])[1]
+    assert wrong.field == "cron" and wrong.message.endswith(which) and wrong.remedy
+
+
 def test_all_that_is_wrong_is_told_with_what_may_have_been_meant() -> None:
     _, wrong = calendars.read("x", "Europe/Brlin", ["2026-02-30", "12-25", "2026-01-02/2026-01-01", "13-01", "02-29"])
     assert [each.field for each in wrong] == ["cron", "zone", "except_days.0", "except_days.2", "except_days.3"]
