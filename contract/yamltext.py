@@ -156,4 +156,6 @@ def unreadable(error: yaml.YAMLError) -> tuple[str, Place | None]:
     if mark is None:
         return " ".join(str(error).split()), None
     said = (getattr(error, "context", None), getattr(error, "problem", None))
-    return ", ".join(part for part in said if part), _place(mark)
+    filled_in = "${{" in (mark.get_snippet() or "")
+    hint = "; within [...] and {...} a value with ${{ }} stands in quotes" if filled_in else ""
+    return ", ".join(part for part in said if part) + hint, _place(mark)

@@ -58,6 +58,7 @@ def logs(
     if previous and (follow or wanted.container):
         other = "follow" if follow else "a container id"
         raise client_error(f"does not go with {other}", field_name="previous", remedy="Leave one of them out.")
+    tasks: list[Task] = []
     with connected(ctx) as client:
         if wanted.container:
             printer = _printer(output, False, stream, grep)
@@ -73,7 +74,9 @@ def logs(
             else:
                 _print_all(client, wanted, tasks, reading, printer, previous)
     if grep and printer.left_out:
-        say(f"Left out: {printer.left_out} line{'s' * (printer.left_out != 1)} without {grep!r}.")
+        earlier = not previous and not wanted.container and any(task.attempts > 1 for task in tasks)
+        where = " Attempts before the last one were not searched: --previous." if earlier else ""
+        say(f"Left out: {printer.left_out} line{'s' * (printer.left_out != 1)} without {grep!r}.{where}")
 
 
 def _reading(stream: str | None, tail: int | None, since: str | None, offset: int) -> Reading:
@@ -83,6 +86,9 @@ def _reading(stream: str | None, tail: int | None, since: str | None, offset: in
         return Reading(stream, tail, offset=offset)
     if "-" in since[1:] or since == "now":
         return Reading(stream, tail, since=moment(since, "since"))
+    if not any(map(str.isdigit, since)):
+        remedy = "Write it like 30m, 2h or 1d for the last of these, or YYYY-MM-DDTHH:MM."
+        raise client_error(f"{since[:40]!r} is not a time", field_name="since", remedy=remedy)
     return Reading(stream, tail, last_s=seconds(since.removeprefix("-"), "since"))
 
 

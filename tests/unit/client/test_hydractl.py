@@ -298,6 +298,10 @@ def test_logs_of_one_and_of_several_tasks(cluster: Any, env: dict[str, str]) -> 
     found = run(env, "logs", "1/g/0", "--grep", "zero", "-o", "json")
     assert json.loads(found.stdout) == {"task": "g/0", "stream": "stdout", "data": "zero"}
     assert found.stderr == "Left out: 1 line without 'zero'.\n"
+    cluster.tasks[0]["attempts"] = 2
+    found = run(env, "logs", "1/g/0", "--grep", "zero")
+    assert found.stderr.endswith("Attempts before the last one were not searched: --previous.\n")
+    assert "YYYY-MM-DDTHH:MM" in run(env, "logs", "1", "--since", "yesterday").stderr
 
 
 def test_parts_of_logs(cluster: Any, env: dict[str, str]) -> None:

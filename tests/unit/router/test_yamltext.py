@@ -38,3 +38,10 @@ def test_half_a_character_is_no_text(text: str) -> None:
         yamltext.load(text)
     assert yamltext.unreadable(refused.value)[1] is not None
     assert yamltext.load('a: "\\U0001F600"') == {"a": "\U0001f600"}
+
+
+def test_what_is_filled_in_without_quotes_is_told_that_it_wants_them() -> None:
+    for text, told in (("tags: [a, run-${{ run }}]", True), ("tags: [", False)):
+        with pytest.raises(yaml.YAMLError) as error:
+            yamltext.load(text)
+        assert ("${{ }} stands in quotes" in yamltext.unreadable(error.value)[0]) is told
