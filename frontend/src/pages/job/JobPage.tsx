@@ -84,7 +84,6 @@ function missing(error: ApiError, id: string): ApiError {
 }
 
 function Head({ job, me, now }: { job: Job; me: Me; now: number }) {
-  const from = Date.parse(job.submitted_at);
   return (
     <header className="job-head">
       <nav className="small muted" aria-label="Breadcrumb"><Link href="/jobs">Jobs</Link> / #{job.id}</nav>
@@ -104,7 +103,9 @@ function Head({ job, me, now }: { job: Job; me: Me; now: number }) {
         {job.retry_of !== null && <div><dt>Repeats</dt><dd><Link href={`/jobs/${job.retry_of}`}>#{job.retry_of}</Link></dd></div>}
         {job.schedule && <div><dt>Schedule</dt><dd title={`For ${moment(job.schedule.at)}`}><Link href={`/schedules/${job.schedule.id}`}>{job.schedule.name}</Link></dd></div>}
         <div><dt>Submitted</dt><dd title={moment(job.submitted_at)}>{ago(job.submitted_at, now)}</dd></div>
-        <div><dt>{job.finished_at ? "Took" : "Age"}</dt><dd>{job.finished_at ? duration(Date.parse(job.finished_at) - from) : coarse(now - from)}</dd></div>
+        {job.finished_at
+          ? <div><dt>Took</dt><dd title="From its start">{job.started_at ? duration(Date.parse(job.finished_at) - Date.parse(job.started_at)) : "–"}</dd></div>
+          : <div><dt>Age</dt><dd>{coarse(now - Date.parse(job.submitted_at))}</dd></div>}
         {job.tags.length > 0 && <div><dt>Tags</dt><dd className="row">{job.tags.map((t) => <span className="tag clip" key={t}>{t}</span>)}</dd></div>}
       </dl>
     </header>

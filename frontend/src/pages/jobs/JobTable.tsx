@@ -56,7 +56,9 @@ function JobRow({ job, now, can, ticked, tick }: { job: Job; now: number; can: b
   );
 }
 
+/** From its start, as hydractl has it: how long it waited is not part of it. */
 function took(job: Job, now: number): string {
-  const from = Date.parse(job.submitted_at);
+  if (job.started_at === null) return "–";
+  const from = Date.parse(job.started_at);
   return job.finished_at ? duration(Date.parse(job.finished_at) - from) : coarse(now - from);
 }

@@ -25,7 +25,7 @@ function TagName({ of }: { of: string }) {
   return of ? <span className="tag">{of}</span> : <span className="muted" title="Jobs without a tag">no tag</span>;
 }
 
-const percent = (part: number | null): string => (part === null ? "unknown" : `${Math.round(100 * part)} %`);
+const percent = (part: number | null): string => (part === null ? "–" : `${Math.round(100 * part)} %`);
 
 function Tagged({ found }: { found: UsedTags }) {
   const rows = byTag(found);
@@ -35,14 +35,14 @@ function Tagged({ found }: { found: UsedTags }) {
       {!found.complete && <Notice kind="warn">There is more than fits here. The CSV file has all of it.</Notice>}
       <div className="table-wrap">
         <table className="grid stacked labelled">
-          <thead><tr><th>Tag</th><th className="num">Containers</th><th className="num" title="Those that were stopped or lost are not counted">Failed</th><th className="num">GiB hours</th><th className="num" title="Of the memory that was asked for, at each container's peak">Of them used</th><th className="num">Core hours</th><th className="num">Of them used</th><th className="num">GPU hours</th><th className="num" title="Of a task from its submit to its start, on average">Waited</th></tr></thead>
+          <thead><tr><th>Tag</th><th className="num">Containers</th><th className="num" title="Those that were stopped or lost are not counted">Failed</th><th className="num">GiB hours</th><th className="num" title="Of the memory that was asked for, at each container's peak">Memory used</th><th className="num">Core hours</th><th className="num" title="Of the cores that were asked for; more where others left theirs idle">Cores used</th><th className="num">GPU hours</th><th className="num" title="Of a task from its submit to its start, on average">Waited</th></tr></thead>
           <tbody>{rows.map((r) => (
             <tr key={r.tag}>
               <td className="clip"><TagName of={r.tag} /></td>
               <td className="num" data-label="Containers">{count(r.containers)}</td><td className="num" data-label="Failed">{count(r.failed)}</td>
               <td className="num" data-label="GiB hours">{short(r.memory)}</td><td className="num" data-label="Memory used">{percent(r.taken)}</td>
               <td className="num" data-label="Core hours">{short(r.cores)}</td><td className="num" data-label="Cores used">{percent(r.used)}</td>
-              <td className="num" data-label="GPU hours">{short(r.gpus)}</td><td className="num" data-label="Waited">{r.wait === null ? "unknown" : duration(r.wait)}</td>
+              <td className="num" data-label="GPU hours">{short(r.gpus)}</td><td className="num" data-label="Waited">{r.wait === null ? "–" : duration(r.wait)}</td>
             </tr>
           ))}</tbody>
         </table>
