@@ -7,6 +7,9 @@ from rest_framework.response import Response
 from contract.nodes import Node, NodePage
 from contract.subclusters import Overview as OverviewAnswer
 from contract.system import AuditPage
+from controlplane.router import unknown
+from controlplane.statestore.errors import NotFound
+from controlplane.statestore.models import SubCluster
 from controlplane.statestore.queries.accounts import audit
 from controlplane.statestore.queries.federation.overview import overview
 from controlplane.statestore.queries.nodes import listing
@@ -35,6 +38,8 @@ class Nodes(View):
         """The nodes, with what is allocated and used on each."""
         user, sub_cluster, name = account(request), text(request, "sub_cluster"), text(request, "name")
         part = text(request, "contains")
+        if sub_cluster and not SubCluster.objects.filter(name=sub_cluster).exists():
+            raise NotFound(unknown.sub_cluster(sub_cluster))
         return paged(request, 1, lambda at, size: listing.list_page(user, at, size, sub_cluster, name, part))
 
 

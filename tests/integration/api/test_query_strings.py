@@ -24,6 +24,12 @@ def test_a_misspelt_filter_is_named_with_what_was_meant(world: World) -> None:
     assert world["tenant"].get("jobs?state=RUNNING&queue=default").status_code == 200
 
 
+def test_nodes_of_a_sub_cluster_that_there_is_not_are_none_that_are_hidden(world: World) -> None:
+    refused = world["tenant"].get("nodes?sub_cluster=wst")
+    assert refused.status_code == 404 and "did you mean west?" in refused.json()["detail"]
+    assert len(world["tenant"].get("nodes?sub_cluster=west").json()["results"]) == 1
+
+
 def test_nothing_is_done_where_a_parameter_is_not_known(world: World) -> None:
     refused = world["tenant"].post("jobs?dry_run=true", job())
     assert refused.status_code == 422 and refused.json()["errors"][0]["field"] == "dry_run"
