@@ -49,13 +49,14 @@ def audit(
 
 
 def changed(e: AuditEntry) -> str:
-    """``role tenant -> operator, queue root.prod``, as far as it fits a line; a space where nothing is said."""
+    """``role tenant -> operator, queue root.prod``, what is other than before, as far as it fits a line; else a space."""
     before, after = (each if isinstance(each, dict) else {} for each in (e.before, e.after))
     parts = [
         f"{name} {_said(before.get(name))} -> {_said(after.get(name))}"
         if name in before and name in after
         else f"{name} {_said(after.get(name, before.get(name)))}"
         for name in {**before, **after}
+        if name not in before or name not in after or before[name] != after[name]
     ]
     return textwrap.shorten(", ".join(parts), CHANGED_MAX, placeholder=" ...") or " "
 

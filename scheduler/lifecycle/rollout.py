@@ -40,7 +40,7 @@ class Rollout:
         if self.back:
             return ""
         if self.failures > self.rules.max_failures:
-            return f"{self.failures} of its attempts failed, {self.rules.max_failures} are borne"
+            return f"{self.failures} of its attempts failed, and {self.rules.max_failures} may"
         late = self.limited and now_us >= self.due_us
         return f"it was not done within {self.rules.deadline_s:g} s" if late else ""
 

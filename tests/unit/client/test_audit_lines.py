@@ -21,6 +21,7 @@ def said(before: Any, after: Any) -> str:
     [
         (None, {"queue": "root.prod", "level": "submit"}, "queue root.prod, level submit"),
         ({"role": "tenant"}, {"role": "operator"}, "role tenant -> operator"),
+        ({"keep": 50, "zone": "UTC"}, {"keep": 50, "zone": "Europe/Oslo"}, "zone UTC -> Europe/Oslo"),
         (None, {"active": False}, "active false"),
         ({"priority": 0, "name": "x"}, {"priority": 5}, "priority 0 -> 5, name x"),
         ({"queue": "root.prod"}, None, "queue root.prod"),
