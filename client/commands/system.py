@@ -49,7 +49,7 @@ def audit(
 
 
 def changed(e: AuditEntry) -> str:
-    """``role tenant -> operator, queue root.prod``, what is other than before, as far as it fits a line; else a space."""
+    """``role tenant -> operator, queue root.prod``: what is other than before, as far as it fits a line; or a space."""
     before, after = (each if isinstance(each, dict) else {} for each in (e.before, e.after))
     parts = [
         f"{name} {_said(before.get(name))} -> {_said(after.get(name))}"

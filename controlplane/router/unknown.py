@@ -3,6 +3,7 @@
 from difflib import get_close_matches
 
 from controlplane.accounts.models import User
+from controlplane.router import cluster
 from controlplane.statestore.models import SubCluster
 
 SHOWN = 64  # characters of a name
@@ -21,6 +22,11 @@ def account(name: str) -> str:
     """For operators, who may see every account."""
     names = list(User.objects.order_by("username").values_list("username", flat=True)[:MOST])
     return _said("account", name, names, "hydractl accounts lists all")
+
+
+def queue(path: str) -> str:
+    """Of the policy in force, for operators, who may see every queue."""
+    return _said("queue", path, list(cluster.view().queues)[:MOST], "hydractl queues lists all of the policy in force")
 
 
 def _said(what: str, name: str, known: list[str], otherwise: str) -> str:

@@ -12,7 +12,7 @@ from contract.problems import FieldError
 from contract.queues import QueueRightList, QueueRightRequest
 from controlplane.accounts.models import QueueAccess, User
 from controlplane.policy import changes, documents, listing
-from controlplane.router import cluster
+from controlplane.router import cluster, unknown
 from controlplane.statestore.actions import accounts
 from controlplane.statestore.errors import Invalid, NotFound
 from controlplane.statestore.queries.policy import versions
@@ -167,7 +167,7 @@ class QueueRights(View):
 
 def _existing(path: str) -> None:
     if "\0" in path or not versions.queue_exists(path):
-        raise NotFound("there is no such queue in the policy in force")
+        raise NotFound(unknown.queue(path))
 
 
 def _user(name: str) -> User:

@@ -124,6 +124,8 @@ def test_rights_in_a_queue_are_granted_listed_and_withdrawn(world: World) -> Non
         ("other", "root.prod.etl", "admin", "grant"), ("role:viewer", "root.prod", "submit", "policy"),
     }  # fmt: skip
     assert api("DELETE", "queues/root.prod.etl/rights?user=other").status_code == 204
+    missed = api("PUT", "queues/root.prd/rights", {"user": "other", "level": "admin"})
+    assert missed.status_code == 404 and "did you mean root.prod?" in missed.json()["detail"]
     assert other.post("jobs", job(queue="root.prod.etl")).status_code == 422
     assert "granted nothing" in api("DELETE", "queues/root.prod.etl/rights?user=other").content.decode()
     for method, path, body in (
