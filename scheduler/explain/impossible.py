@@ -10,6 +10,7 @@ until nodes come, and never because the cluster is full.
 
 import difflib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from scheduler.explain.amounts import amount_text
@@ -77,7 +78,8 @@ def impossible(need: GroupNeed, kinds: NodeKinds, nodes: Collection[str], sugges
         return [_in_other_partitions(need, elsewhere)]
     if largest is not None:
         return [*found, *_too_large(need, largest)]
-    return [*found, *(_unknown_labels(need, kinds, nodes, suggestions) or ([] if found else [_nowhere(need)]))]
+    found += _unknown_labels(need, kinds, nodes, suggestions) or ([] if found else [_nowhere(need)])
+    return [*found, *_too_large_anywhere(need, kinds)]
 
 
 def _unknown_places(
@@ -111,6 +113,14 @@ def _too_large(need: GroupNeed, largest: Sequence[int]) -> list[Impossible]:
             found.append(Impossible(field, f"no node that it may use has {word}", f"ask for no {word}"))
     whole = "no node that it may use is large enough in every resource at once"
     return found or [Impossible("resources", whole, "ask for less of one of them")]
+
+
+def _too_large_anywhere(need: GroupNeed, kinds: NodeKinds) -> list[Impossible]:
+    """What would still keep a group from starting that named no nodes, racks or labels."""
+    anywhere = replace(need, node_labels="", strict=False, nodes=(), racks=())
+    largest = kinds.largest(anywhere)
+    fits = largest is None or max(kinds.containers(anywhere).values(), default=0)
+    return [] if fits else _too_large(anywhere, largest)
 
 
 def _unknown_labels(
