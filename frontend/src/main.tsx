@@ -7,6 +7,8 @@ import "@mantine/core/styles/Button.css";
 import "@mantine/core/styles/ActionIcon.css";
 import "@mantine/core/styles/Input.css";
 import "@mantine/core/styles/PasswordInput.css";
+import "@mantine/core/styles/InlineInput.css";
+import "@mantine/core/styles/Checkbox.css";
 import "@mantine/core/styles/FloatingIndicator.css";
 import "@mantine/core/styles/SegmentedControl.css";
 import "./styles/tokens.css";

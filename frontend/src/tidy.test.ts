@@ -57,3 +57,11 @@ it("nobody imports his importer", () => {
   expect([...known.values()].flat().length).toBeGreaterThan(100);
   expect([...known.keys()].map((path) => circle(path, known)).filter(Boolean)).toEqual([]);
 });
+
+it("brings the styles of every component of the library", () => {
+  const styled = Object.keys(import.meta.glob("../node_modules/@mantine/core/styles/*.css")).map((path) => path.replace(/^.*\/(.*)\.css$/, "$1"));
+  const text = Object.values(sources).join("\n");
+  const used = [...text.matchAll(/^import \{([^}]*)\} from "@mantine\/core";/gm)].flatMap(([, names]) => names!.split(",").map((name) => name.trim()));
+  expect(used).toContain("Button");
+  expect(used.filter((name) => styled.includes(name) && !text.includes(`"@mantine/core/styles/${name}.css"`))).toEqual([]);
+});
