@@ -18,7 +18,7 @@ from controlplane.outside import Place
 from controlplane.statestore.actions.receivers import Webhook
 
 TRY_S = 10.0  # for all of it, however the receiver deals its answer out
-HEAD_MAX, PIECE = 64 << 10, 16 << 10  # bytes of an answer until its status is known; that are read at once
+HEAD_MAX = 16 << 10  # bytes of an answer until its status is known; servers seldom allow themselves more
 LONG = "it says more before its status than is read"
 _PREFIX = "whsec_"
 
@@ -66,7 +66,7 @@ class _Stream(httpcore.AsyncNetworkStream):
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ASYNC109 - its name is given
         if not self._left:
             raise httpcore.ReadError(LONG)
-        found = await self._inner.read(min(max_bytes, PIECE, self._left), timeout)
+        found = await self._inner.read(min(max_bytes, self._left), timeout)
         self._left -= len(found)
         return found
 
