@@ -83,9 +83,7 @@ async def _events(request: HttpRequest) -> HttpResponseBase:
     if asked.stream:
         return _streamed(master, found, asked.stream, began)
     if asked.wait_s and not found["events"]:
-        async with hub.waiting(master.job_id, master.container_id, found["cursor"]) as waiter:
-            if await hub.wait(waiter, began, asked.wait_s):
-                master, found = await _looked(request, asked)
+        found = await _awaited(request, asked, master, found, began)
     return JsonResponse(found)
 
 
@@ -116,6 +114,18 @@ def _look(container_id: int, after: int) -> tuple[MasterPrincipal, dict[str, Any
 async def _looked(request: HttpRequest, asked: _Asked) -> tuple[MasterPrincipal, dict[str, Any]]:
     """The same, in the turn of the master's owner."""
     return await in_turn(threads, request, _look, asked.container_id, asked.after, whose=lambda seen: seen[0].owner_id)
+
+
+async def _awaited(
+    request: HttpRequest, asked: _Asked, master: MasterPrincipal, found: dict[str, Any], began: float
+) -> dict[str, Any]:
+    """What there is once there is any, or when the time is over. A hint that comes late or twice ends no wait."""
+    until = began + asked.wait_s
+    async with hub.waiting(master.job_id, master.container_id, found["cursor"]) as waiter:
+        while not (found["events"] or waiter.over) and await hub.wait(waiter, began, until - time.monotonic()):
+            began = time.monotonic()
+            _, found = await _looked(request, asked)
+    return found
 
 
 def _streamed(master: MasterPrincipal, found: dict[str, Any], stream: str, began: float) -> HttpResponseBase:

@@ -374,6 +374,7 @@ async def _waiting(url: str, app: App, other: App) -> None:
         await asyncio.to_thread(wait_until, lambda: hints.pubsub_numsub(keys.masters())[0][1], 10)
         await asyncio.sleep(1.0)  # all of them have read and found nothing
         assert not _ended(*polls, *others)
+        hints.publish(keys.masters(), str(other.job.pk))  # late, or twice: there is nothing
         await asyncio.to_thread(_in_thread, lambda: event(app, 1))
         hints.publish(keys.masters(), str(app.job.pk))
         heard = await asyncio.gather(*polls)
