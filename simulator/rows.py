@@ -231,11 +231,11 @@ class Federation:
         )  # fmt: skip
 
     def claim(self, me: int, version: int, requests: Mapping[Key, ClaimRequest]) -> dict[Key, Claimed]:
-        """Raise own counts as far as there is room."""
+        """Raise own counts as far as there is room, of a sub-cluster that has counted."""
         elsewhere = self.admitted_elsewhere(me, version, list(requests))
         found = {}
         for key, w in requests.items():
-            granted = max(w.own, min(w.requested, w.most - elsewhere[key]))
+            granted = max(w.own, min(w.requested, w.most - elsewhere[key])) if me in self.counted else w.own
             self.counts[key][me] = granted
             found[key] = Claimed(elsewhere[key], granted)
         return found

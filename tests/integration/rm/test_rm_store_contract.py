@@ -83,6 +83,7 @@ def test_nor_does_it_claim_or_renew(behind: Behind) -> None:
         west.renew()
     with pytest.raises(Fenced):
         west.claim(1, {("root.default", 0): ClaimRequest(0, 3, 5)})
+    east.commit(Changes(admissions=Counts({}, recounted=1)))
     assert east.claim(1, {("root.default", 0): ClaimRequest(0, 5, 5)}) == {("root.default", 0): (0, 5)}
 
 
@@ -395,6 +396,14 @@ def test_claims_never_admit_more_than_all_may_have(behind: Behind) -> None:
     assert east.claim(1, {key: ClaimRequest(2, 9, 5)}) == {key: (1, 4)}
     west.commit(Changes(admissions=Counts({key: 0})))
     assert east.admitted_elsewhere(1, [key]) == {key: 0}
+
+
+def test_who_has_not_counted_is_granted_nothing_more(behind: Behind) -> None:
+    """Jobs may have moved there that its leader does not know of yet."""
+    west, key = behind.west.lead().store, ("root.default", 0)
+    assert west.claim(1, {key: ClaimRequest(1, 3, 5)}) == {key: (0, 1)}
+    west.commit(Changes(admissions=Counts({key: 1}, recounted=1)))
+    assert west.claim(1, {key: ClaimRequest(1, 3, 5)}) == {key: (0, 3)}
 
 
 def test_who_has_not_counted_under_the_policy_is_counted_by_its_jobs(behind: Behind) -> None:
