@@ -132,3 +132,5 @@ def housekeeping() -> None:
     removed = retention.run()
     if any(removed.values()):
         log.info("housekeeping", **removed)
+    if max(removed.values()) >= retention.MOST:  # there is more: it would grow faster than it is removed
+        housekeeping.apply_async(queue="control", expires=60)

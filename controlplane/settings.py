@@ -44,12 +44,23 @@ def choice(name: str, words: tuple[str, ...]) -> str:
     return value
 
 
+# A session whose server is gone ends in seconds, not when TCP gives up; and one whose client is, before what it has
+# locked keeps a sub-cluster from going on.
+_LIVING = {
+    "keepalives_idle": 5,
+    "keepalives_interval": 2,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 10_000,
+    "options": "-c idle_in_transaction_session_timeout=60s -c tcp_keepalives_idle=10 -c tcp_keepalives_count=3",
+}
+
+
 def database(url: str) -> dict[str, Any]:
     """``postgres://user:password@host:port/name?sslmode=verify-full&host=/socket/folder`` as Django wants it."""
     parts = urlsplit(url)
     if parts.scheme not in {"postgres", "postgresql"}:
         raise ImproperlyConfigured(f"DATABASE_URL must start with postgres://, not {parts.scheme!r}")
-    options = {key: values[-1] for key, values in parse_qs(parts.query).items()}
+    options = _LIVING | {key: values[-1] for key, values in parse_qs(parts.query).items()}
     return {
         "ENGINE": "django.db.backends.postgresql",
         "NAME": unquote(parts.path.lstrip("/")),
@@ -158,7 +169,7 @@ WHITENOISE_USE_FINDERS = True  # the committed bundle is served as it lies
 WHITENOISE_IMMUTABLE_FILE_TEST = r"^.+\.[0-9a-f]{12}\.[a-z]+$"  # names the bundler gives: kept by browsers for good
 MEDIA_ROOT = Path(env("HYDRA_ARTIFACTS_DIR", str(BASE_DIR / ".hydra" / "artifacts")))
 STORAGES = {
-    "default": {"BACKEND": env("HYDRA_STORAGE_BACKEND", "django.core.files.storage.FileSystemStorage")},
+    "default": {"BACKEND": env("HYDRA_STORAGE_BACKEND", "controlplane.wholefiles.WholeFiles")},
     "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
 }
 
@@ -251,6 +262,7 @@ HYDRA = {
     "log_days": number("HYDRA_LOG_DAYS", 7),
     "log_max_mib": number("HYDRA_LOG_MAX_MIB", 4),  # kept per stream and container
     "artifact_max_mib": number("HYDRA_ARTIFACT_MAX_MIB", 512),
+    "artifacts_free_mib": number("HYDRA_ARTIFACTS_FREE_MIB", 1024),  # of their disk, which may be the StateStore's
     "artifact_days": number("HYDRA_ARTIFACT_DAYS", 14),  # unused ones are removed after this
     "max_tasks_per_job": number("HYDRA_MAX_TASKS_PER_JOB", 1_000_000),
     "max_live_jobs_per_user": number("HYDRA_MAX_LIVE_JOBS_PER_USER", 20_000),

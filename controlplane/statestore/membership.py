@@ -141,11 +141,6 @@ def conninfo(application: str) -> str:
         host=db["HOST"] or None,
         port=db["PORT"] or None,
         application_name=application,
-        # A session whose server is gone must end in seconds, not when TCP gives up.
-        keepalives_idle=5,
-        keepalives_interval=2,
-        keepalives_count=3,
-        tcp_user_timeout=10_000,
         **db.get("OPTIONS", {}),
     )
 

@@ -8,17 +8,19 @@ from dataclasses import dataclass
 from tempfile import SpooledTemporaryFile
 from typing import IO
 
+import structlog
 from django.core.files import File
 from django.core.files.storage import default_storage
 from django.db import transaction
 
 from contract.problems import FieldError
 from controlplane import clock, events
-from controlplane.statestore.errors import Conflict, Invalid
+from controlplane.statestore.errors import Conflict, Invalid, Unavailable
 from controlplane.statestore.models import Artifact, ArtifactOwner, Container, TaskOutput
 
 from .audit import Actor, record
 
+log = structlog.get_logger(__name__)
 PIECE_BYTES = 1 << 20
 
 
@@ -63,14 +65,35 @@ def _keep(digest: str, body: Body) -> tuple[int, bool]:
     """Verify and store the bytes unless they are there; their size and whether they are new."""
     with _verified(body, digest) as (source, size):
         touched = Artifact.objects.filter(digest=digest).update(last_used_at=clock.now())
-        if touched and default_storage.exists(name_of(digest)):
+        whole = _is_whole(digest, size)
+        if touched and whole:
             return size, False
-        if not default_storage.exists(name_of(digest)):
-            stored = default_storage.save(name_of(digest), File(source))
-            if stored != name_of(digest):  # two uploads at once: the other one was first, with the same bytes
-                default_storage.delete(stored)
+        if not whole:
+            _store(digest, source)
     Artifact.objects.update_or_create(digest=digest, defaults={"size": size, "last_used_at": clock.now()})
     return size, True
+
+
+def _is_whole(digest: str, size: int) -> bool:
+    """Whether the storage has all of it: a writer may have died, or a disk been full, and left a part."""
+    try:
+        return default_storage.exists(name_of(digest)) and default_storage.size(name_of(digest)) == size
+    except FileNotFoundError:  # it was purged meanwhile
+        return False
+
+
+def _store(digest: str, source: IO[bytes]) -> None:
+    name = name_of(digest)
+    if default_storage.exists(name):
+        default_storage.delete(name)
+    try:
+        stored = default_storage.save(name, File(source))
+    except OSError as error:
+        text = f"artifacts cannot be kept now: {error.strerror or error}; operators make room, then send it again"
+        log.error("an artifact cannot be kept", problem=str(error))
+        raise Unavailable(text, retry_after_s=30) from None
+    if stored != name:  # two uploads at once: the other one was first, with the same bytes
+        default_storage.delete(stored)
 
 
 def upload(actor: Actor, digest: str, body: Body) -> tuple[int, bool]:
