@@ -14,7 +14,7 @@ from client import answers
 from client.errors import client_error
 from client.transport import Transport
 from contract.plans import PolicyPlan
-from contract.policies import Policy, PolicyDetail, PolicyDiff, PolicyOverride, Proposal, ProposalDetail
+from contract.policies import Policy, PolicyChecked, PolicyDetail, PolicyDiff, PolicyOverride, Proposal, ProposalDetail
 
 _POLICY = "/api/v1/policy"
 CREATED, ACCEPTED = 201, 202
@@ -47,9 +47,10 @@ class PolicyCalls:
         schema: Document = self._transport.request("GET", f"{_POLICY}/schema").json()
         return schema
 
-    def validate_policy(self, document: Document) -> int:
-        """Number of queues of a document the server finds right; ``HydraError`` names everything wrong."""
-        return int(self._policy_post("/validate", {"document": document}, repeatable=True).json()["queues"])
+    def validate_policy(self, document: Document) -> PolicyChecked:
+        """A document that the server finds right, complete; ``HydraError`` names everything wrong."""
+        found = self._policy_post("/validate", {"document": document}, repeatable=True).json()
+        return answers.read(PolicyChecked, found)
 
     def diff_policy(
         self, document: Document | None = None, *, first: int | None = None, second: int | None = None

@@ -124,7 +124,7 @@ def group_line(group: Group, kind: str) -> str:
     parts = [f"{group.running} of {group.count} running" if service else f"{group.succeeded}/{group.count} done"]
     more = (
         (0 if service else group.running, "running"), (group.failed, "failed"), (group.killed, "killed"),
-        (group.retried, "retried"), (group.restarting, "to restart"),
+        (group.retried, "restarted"), (group.restarting, "to restart"),
     )  # fmt: skip
     parts += [f"{number} {word}" for number, word in more if number]
     return f"  {group.name}: {group.state} {', '.join(parts)}{_note(group)}"

@@ -7,6 +7,7 @@ from pydantic import AwareDatetime, Field
 
 from contract.base import Answer, Page, Request, one_of
 from contract.fields import NO_NUL, SOME, Whole
+from contract.problems import FieldError
 
 
 class Policy(Answer):
@@ -39,9 +40,10 @@ class PolicyPage(Page):
 
 
 class PolicyChecked(Answer):
-    """``document``: with its components complete."""
+    """``document``: with its components complete. warnings: accounts it names that there are not (yet)."""
 
     queues: int
+    warnings: list[FieldError] = []
     document: dict[str, Any]
 
 

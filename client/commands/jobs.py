@@ -276,7 +276,7 @@ def job(ctx: typer.Context, job: JobArgument, output: OutputOption = Format.tabl
     columns: list[Column[Group]] = [
         ("GROUP", lambda g: g.name), ("STATE", lambda g: g.state), ("TASKS", lambda g: g.count),
         ("PENDING", lambda g: g.pending), ("RUNNING", lambda g: g.running), ("SUCCEEDED", lambda g: g.succeeded),
-        ("FAILED", lambda g: g.failed), ("KILLED", lambda g: g.killed), ("RETRIED", lambda g: g.retried),
+        ("FAILED", lambda g: g.failed), ("KILLED", lambda g: g.killed), ("RESTARTS", lambda g: g.retried),
         ("TO RESTART", lambda g: g.restarting or " "), ("AFTER", lambda g: g.after),
         ("WAITS BECAUSE", lambda g: g.reason.text if g.reason else " "),
     ]  # fmt: skip

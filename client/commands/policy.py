@@ -15,6 +15,7 @@ import typer
 import yaml
 
 from client.commands.common import connected
+from client.commands.dryrun import warn
 from client.errors import client_error, locating
 from client.screen import Column, Format, OutputOption, noted, print_json, say, show, told
 from contract import yamltext
@@ -125,8 +126,9 @@ def schema(ctx: typer.Context, output: OutputOption = Format.table) -> None:
 def validate(ctx: typer.Context, file: FileOption, output: OutputOption = Format.table) -> None:
     """Check a document without putting it in force."""
     with reading(file) as (document, _), connected(ctx) as client:
-        queues = client.validate_policy(document)
-    told({"queues": queues}, f"{file}: {queues} queues, nothing wrong", output)
+        found = client.validate_policy(document)
+    warn(found.warnings)
+    told(found, f"{file}: {found.queues} queues, nothing wrong", output)
 
 
 @rights.command("list")

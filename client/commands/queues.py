@@ -123,8 +123,9 @@ USED: list[Column[UsedHour]] = [
 TAGGED: list[Column[UsedTag]] = [
     ("TAG", lambda u: u.tag or "(no tag)"), ("QUEUE", lambda u: u.queue), ("CONTAINERS", lambda u: u.containers),
     ("FAILED", lambda u: u.failed), ("GIB HOURS", lambda u: _hours(u.memory_mib_s / 1024 / 3600)),
-    ("USED AT PEAK", lambda u: _hours(u.peak_memory_mib_s / 1024 / 3600)),
-    ("CORE HOURS", lambda u: _hours(u.vcores_milli_s / 3_600_000)), ("USED", lambda u: _hours(u.cpu_ms / 3_600_000)),
+    ("GIB HOURS USED", lambda u: _hours(u.peak_memory_mib_s / 1024 / 3600)),
+    ("CORE HOURS", lambda u: _hours(u.vcores_milli_s / 3_600_000)),
+    ("CORE HOURS USED", lambda u: _hours(u.cpu_ms / 3_600_000)),
     ("GPU HOURS", lambda u: _hours(u.gpu_s / 3600)),
     ("MEAN WAIT S", lambda u: f"{u.waited_s / u.tasks:.1f}" if u.tasks else "-"),
 ]  # fmt: skip

@@ -31,7 +31,7 @@ ScheduleArgument = Annotated[
 ]
 ZoneOption = Annotated[str | None, typer.Option("--zone", help="Its time zone, like Europe/Berlin; UTC.")]
 OverlapOption = Annotated[
-    str | None, typer.Option("--overlap", help="While a job of before lives: skip (the default), allow or replace it.")
+    str | None, typer.Option("--overlap", help="While its last job lives: skip (the default), allow or replace it.")
 ]
 WithinOption = Annotated[
     str | None, typer.Option("--start-within", help="Later than this after its time nothing is started; 1h.")
@@ -114,11 +114,15 @@ def show_schedule(
     _shown(found, output)
 
 
+def _coming(found: ScheduleDetail) -> tuple[str, list[str]]:
+    return "next, once resumed" if found.suspended else "next", [_at(at) for at in found.upcoming]
+
+
 def _shown(found: ScheduleDetail, output: Format) -> None:
     pairs = [
         ("schedule", found.id), ("name", found.name), ("owner", found.owner), ("queue", found.queue),
         ("cron", found.cron), ("when", found.words), ("zone", found.zone), ("except", found.except_days),
-        ("suspended", found.suspended or None), ("next", [_at(at) for at in found.upcoming]), ("until", found.until),
+        ("suspended", found.suspended or None), _coming(found), ("until", found.until),
         ("overlap", found.overlap), ("starts within", f"{found.start_within_s} s"), ("keeps", f"{found.keep} times"),
         ("values", found.set), ("last", found.last_run and _became(found.last_run)), ("revision", found.revision),
     ]  # fmt: skip

@@ -89,7 +89,7 @@ def part_of(used: Amounts, capacity: Amounts) -> float:
 def _queue_columns(capacity: Amounts) -> list[Column[Queue]]:
     return [
         ("QUEUE", lambda q: q.path),
-        ("USE", lambda q: Keyed(f"{part_of(q.used, capacity):.0%}", part_of(q.used, capacity))),
+        ("USE", lambda q: Keyed(f"{100 * part_of(q.used, capacity):.0f} %", part_of(q.used, capacity))),
         ("USED", lambda q: resources(q.used)), ("GUARANTEED", lambda q: resources(q.guaranteed)),
         ("MAXIMUM", lambda q: resources(q.maximum)), ("PENDING", lambda q: q.pending),
         ("JOBS", lambda q: f"{q.running_jobs} of {q.live_jobs}"),

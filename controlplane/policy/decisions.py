@@ -79,7 +79,8 @@ def approve(actor: Actor, number: int, message: str) -> PolicyProposal:
             raise Stale(text, [FieldError("proposal", text, "its author makes it again from the version in force")])
         row.result = KINDS[row.kind].execute(actor, row)
         _decide(row, State.APPROVED, actor, message, now)
-        record(actor, "policy.approve", f"policy-proposal/{number}", after={"message": message} | row.result)
+        told = {"message": message, "author": row.author.username}
+        record(actor, "policy.approve", f"policy-proposal/{number}", after=told | row.result)
     return row
 
 

@@ -58,8 +58,13 @@ def outlook(user: User, spec: JobSpec, needs: Sequence[GroupNeed], job: RoutedJo
 
 def _fit(candidate: HomeCandidate, verdict: Verdict | None) -> Json:
     fits = verdict is not None and verdict.feasible
-    why = "" if fits else verdict.why if verdict else "it has no node in service"
+    why = "" if fits else _lacks(verdict) if verdict else "it has no node in service"
     return {"sub_cluster": candidate.name, "fits": fits, "why": why}
+
+
+def _lacks(verdict: Verdict) -> str:
+    lacking = verdict.groups - verdict.held
+    return verdict.why + (f"; {lacking} of its {verdict.groups} groups do not fit" if lacking > 1 else "")
 
 
 def _waits(user: User, spec: JobSpec) -> Waits:

@@ -11,7 +11,7 @@ from contract.policies import PolicyChecked, PolicyCheckRequest, PolicyDetail, P
 from contract.problems import FieldError
 from contract.queues import QueueRightList, QueueRightRequest
 from controlplane.accounts.models import QueueAccess, User
-from controlplane.policy import changes, documents, listing
+from controlplane.policy import changes, documents, listing, rights
 from controlplane.router import cluster, unknown
 from controlplane.statestore.actions import accounts
 from controlplane.statestore.errors import Invalid, NotFound
@@ -119,7 +119,7 @@ class PolicyValidate(View):
         """Check a document without putting it in force. Operators and viewers."""
         require("cluster.view_all", request)
         document, rows = documents.validate(body(request, PolicyCheckRequest).document)
-        return Response({"queues": len(rows), "document": document})
+        return Response({"queues": len(rows), "warnings": rights.unheld(rows), "document": document})
 
 
 class PolicySchema(View):

@@ -140,6 +140,7 @@ def activate(
             [Intent(sub_cluster_id=i, kind=Intent.Kind.POLICY, payload={"version": version.pk}) for i in ids]
         )
         before, after = _audited(active, version, changes)
+        after |= {"author": version.author.username} if version.author_id not in (None, actor.user_id) else {}
         record(actor, "policy.publish", f"policy/{version.pk}", before, after | ({"force": True} if force else {}))
         transaction.on_commit(lambda: _tell(ids, version.pk))
     return version
@@ -218,6 +219,11 @@ def check_parent(active: PolicyVersion | None, parent: int | None) -> None:
         raise Stale(text, [FieldError("parent", text, "read it again and make the change there")])
 
 
+def field_of(path: str) -> str:
+    """Where a document has the queue: ``queues.prod.children.etl`` of ``root.prod.etl``."""
+    return ".children.".join(path.split(".")).replace("root.children", "queues", 1)
+
+
 def _check_jobs(active: PolicyVersion, queues: Iterable[tuple[str, bool]]) -> None:
     """A queue that stops being a leaf, or vanishes, must hold no live job. ``queues``: (path, leaf) to come."""
     leaves = {path for path, leaf in queues if leaf}
@@ -229,7 +235,7 @@ def _check_jobs(active: PolicyVersion, queues: Iterable[tuple[str, bool]]) -> No
     kept = {path for path, _ in queues}
     found = [
         FieldError(
-            ".children.".join(path.split(".")).replace("root.children", "queues", 1),
+            field_of(path),
             f"{path} has {n} live job(s) and would {'get queues below it' if path in kept else 'be removed'}",
             "keep it with state: stopped until they have ended, or publish with force",
         )

@@ -1595,12 +1595,14 @@ export interface components {
             severity: "high" | "medium" | "low";
             text: string;
         };
-        /** @description ``document``: with its components complete. */
+        /** @description ``document``: with its components complete. warnings: accounts it names that there are not (yet). */
         PolicyChecked: {
             document: {
                 [key: string]: unknown;
             };
             queues: number;
+            /** @default [] */
+            warnings?: components["schemas"]["FieldError"][];
         };
         PolicyCheckRequest: {
             /** @description As GET /api/v1/policy/schema describes it */

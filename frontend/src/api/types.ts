@@ -8,6 +8,7 @@ export type Me = Shapes["Me"];
 export type Role = Me["role"];
 export type QueueGrant = Shapes["QueueGrant"];
 export type FieldError = Shapes["FieldError"];
+export type PolicyChecked = Shapes["PolicyChecked"];
 
 export type Job = Shapes["Job"] & Partial<Pick<Shapes["JobDetail"], "spec" | "tracking" | "revision" | "rollout" | "schedule">> & Partial<Pick<Shapes["JobUpdated"], "unchanged">>;
 /** What a submit of a job would say, and what would become of it now. */

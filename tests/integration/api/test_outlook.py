@@ -58,6 +58,15 @@ WARNED = [
 ]  # fmt: skip
 
 
+def test_a_sub_cluster_that_lacks_something_for_several_groups_says_for_how_many(both: World) -> None:
+    groups = [{"name": name, "command": ["true"], "resources": {"memory_mib": 9000}} for name in "ab"]
+    found = checked(both, job(groups=[*groups, {"name": "c", "command": ["true"]}]))
+    assert found.outlook is not None
+    for fit in found.outlook.sub_clusters:
+        assert fit.why.startswith("of the nodes it may use there")
+        assert fit.why.endswith("; 2 of its 3 groups do not fit")
+
+
 @pytest.mark.parametrize(
     ("group", "field", "message", "remedy"), WARNED, ids=[f"{at}:{m[:24]}" for _, at, m, _ in WARNED]
 )

@@ -64,7 +64,14 @@ def test_what_is_wrong_is_told_by_validate_and_publish_alike(world: World) -> No
         assert answer.status_code == 422
         assert answer.json()["errors"][0]["field"] == "queues.prod.guaranteed"
     checked = world["operator"].post("policy/validate", {"document": document(prod={})}).json()
-    assert checked["queues"] == 3 and "components" in checked["document"]
+    assert checked["queues"] == 3 and "components" in checked["document"] and checked["warnings"] == []
+    slips = document(prod={"submit": ["operater", "role:tenant", "operator"], "administer": ["zoe"]})
+    told = world["operator"].post("policy/validate", {"document": slips}).json()["warnings"]
+    assert [(w["field"], w["message"]) for w in told] == [
+        ("queues.prod.submit", "there is no account 'operater'"),
+        ("queues.prod.administer", "there is no account 'zoe'"),
+    ]
+    assert told[0]["remedy"] == "did you mean operator?"
     assert PolicyVersion.objects.count() == 1
 
 

@@ -80,6 +80,8 @@ def test_a_change_waits_for_another_operator(guarded: World) -> None:
     assert list(told)[-3:] == [
         ("policy.propose", "operator"), ("policy.publish", "second"), ("policy.approve", "second")
     ]  # fmt: skip
+    decided = AuditEntry.objects.filter(action__in=["policy.publish", "policy.approve"]).order_by("-id")[:2]
+    assert [entry.after["author"] for entry in decided] == ["operator", "operator"], "whose change it was"
 
 
 def test_nobody_approves_their_own(guarded: World) -> None:

@@ -38,6 +38,6 @@ function counts(kind: string, g: Group): string {
   if (g.running && kind !== "service") parts.push(`${count(g.running)} running`);
   if (g.failed) parts.push(`${count(g.failed)} failed`);
   if (g.restarting) parts.push(`${count(g.restarting)} to restart`);
-  if (g.retried) parts.push(`${count(g.retried)} retried`);
+  if (g.retried) parts.push(`${count(g.retried)} restarted`);
   return parts.join(" · ");
 }

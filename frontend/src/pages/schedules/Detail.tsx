@@ -64,7 +64,7 @@ function Facts({ schedule, now }: { schedule: ScheduleDetail; now: number }) {
       <div><dt>Next</dt><dd data-testid="next"><Next schedule={schedule} now={now} /></dd></div>
       <div><dt>Owner</dt><dd>{schedule.owner}</dd></div>
       <div><dt>Queue</dt><dd><Link href={`/jobs?queue=${encodeURIComponent(schedule.queue)}`}>{schedule.queue}</Link></dd></div>
-      <div><dt>While a job of before lives</dt><dd>{OVERLAPS[schedule.overlap]}</dd></div>
+      <div><dt>While its last job lives</dt><dd>{OVERLAPS[schedule.overlap]}</dd></div>
       <div><dt>Starts within</dt><dd>{duration(schedule.start_within_s * 1000)}</dd></div>
       {schedule.except_days.length > 0 && <div><dt>Not on</dt><dd>{schedule.except_days.join(", ")}</dd></div>}
       {schedule.until && <div><dt>Until</dt><dd>{moment(schedule.until)}</dd></div>}

@@ -16,15 +16,15 @@ export function Times({ draft, errors, set }: { draft: Draft; errors: FieldError
   return (
     <Card title="When">
       <div className="schedule-fields">
-        <TextInput label="Name" required maxLength={128} autoComplete="off" value={draft.name} error={said(errors, "name")} onChange={(e) => set({ name: e.currentTarget.value })} />
-        <TextInput className="mono-field" label="Cron" description="Minute, hour, day, month, weekday; or @daily" required maxLength={255} autoComplete="off" spellCheck={false} value={draft.cron} error={said(errors, "cron")} onChange={(e) => set({ cron: e.currentTarget.value })} />
+        <TextInput label="Name" description="As lists show it" required maxLength={128} autoComplete="off" value={draft.name} error={said(errors, "name")} onChange={(e) => set({ name: e.currentTarget.value })} />
+        <TextInput className="mono-field" label="Cron" description="Minute hour day month weekday" required maxLength={255} autoComplete="off" spellCheck={false} value={draft.cron} error={said(errors, "cron")} onChange={(e) => set({ cron: e.currentTarget.value })} />
         <TextInput label="Time zone" description="Like Europe/Berlin" required maxLength={64} list="zones" autoComplete="off" spellCheck={false} value={draft.zone} error={said(errors, "zone")} onChange={(e) => set({ zone: e.currentTarget.value })} />
         <datalist id="zones">{zones().map((zone) => <option key={zone} value={zone} />)}</datalist>
-        <NativeSelect label="While a job of before lives" data={CHOICES} value={draft.overlap} error={said(errors, "overlap")} onChange={(e) => set({ overlap: e.currentTarget.value as Overlap })} />
-        <TextInput label="Starts within" description="Later than this it is let go; 30m, 2h" value={draft.within} error={said(errors, "start_within_s")} onChange={(e) => set({ within: e.currentTarget.value })} />
-        <TextInput label="Not on" description="YYYY-MM-DD, one/another, MM-DD" placeholder="none" autoComplete="off" value={draft.except} error={said(errors, "except_days")} onChange={(e) => set({ except: e.currentTarget.value })} />
-        <TextInput type="datetime-local" label="Until" description="Nothing after then; in your time" value={draft.until} error={said(errors, "until")} onChange={(e) => set({ until: e.currentTarget.value })} />
-        <TextInput type="number" label="Times kept" description="In its history" min={1} max={1000} value={draft.keep} error={said(errors, "keep")} onChange={(e) => set({ keep: e.currentTarget.value })} />
+        <NativeSelect label="Overlap" description="While its last job still lives" data={CHOICES} value={draft.overlap} error={said(errors, "overlap")} onChange={(e) => set({ overlap: e.currentTarget.value as Overlap })} />
+        <TextInput label="Starts within" description="30m, 2h; later it is skipped" value={draft.within} error={said(errors, "start_within_s")} onChange={(e) => set({ within: e.currentTarget.value })} />
+        <TextInput label="Not on" description="2026-12-24, 12-25, one/another" placeholder="none" autoComplete="off" value={draft.except} error={said(errors, "except_days")} onChange={(e) => set({ except: e.currentTarget.value })} />
+        <TextInput type="datetime-local" label="Until" description="Nothing after it; your time" value={draft.until} error={said(errors, "until")} onChange={(e) => set({ until: e.currentTarget.value })} />
+        <TextInput type="number" label="History" description="Times kept, the last ones" min={1} max={1000} value={draft.keep} error={said(errors, "keep")} onChange={(e) => set({ keep: e.currentTarget.value })} />
       </div>
     </Card>
   );

@@ -65,6 +65,7 @@ function Edit({ draft, active, schema, reread }: { draft: DraftView; active: Pol
         <Button disabled={check.state === "wrong" || !draft.dirty} title={draft.dirty ? undefined : "Nothing is changed yet"} onClick={() => put({ step: "plan" }, false)}>Plan and push…</Button>
       </div>
       <DraftNote draft={draft} active={active} />
+      {check.warnings.map((w) => <Notice key={w.message} kind="warn"><b>{w.field}</b>: {w.message}. {w.remedy}</Notice>)}
       {check.problems.length > 0 && <Problems problems={check.problems} go={(p) => put(p.field ? { at: toPointer(p.field.split(".")), view: "text" } : { view: "text" })} />}
       {view === "text" ? (
         <Suspense fallback={<Loading lines={10} label="Loading the editor" />}>
@@ -80,7 +81,7 @@ function Edit({ draft, active, schema, reread }: { draft: DraftView; active: Pol
 function Verdict({ check }: { check: Check }) {
   const words = {
     checking: "Checking…",
-    right: `Nothing wrong${check.queues === null ? "" : `, ${check.queues - 1} queues`}`,
+    right: `Nothing wrong${check.queues === null ? "" : `, ${check.queues} queues`}`,
     wrong: check.problems.length === 1 ? "1 thing to put right" : `${check.problems.length} things to put right`,
     unknown: check.error ? "The server could not check it" : "Not checked",
   };

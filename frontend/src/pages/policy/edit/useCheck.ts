@@ -2,7 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useMemo, useState } from "react";
 import { ApiError, post } from "../../../api/client";
-import type { FieldError } from "../../../api/types";
+import type { FieldError, PolicyChecked } from "../../../api/types";
 import { placeOf } from "../../../format/text";
 import { pathOf, read, type Problem, type Reading } from "../model/text";
 
@@ -13,6 +13,8 @@ export interface Check {
   problems: Problem[];
   state: "checking" | "right" | "wrong" | "unknown";
   queues: number | null;
+  /** What is right as it stands, and perhaps not meant. */
+  warnings: FieldError[];
   error: ApiError | null;
 }
 
@@ -35,9 +37,9 @@ function located(reading: Reading, errors: FieldError[]): Problem[] {
 export function useCheck(text: string): Check {
   const later = useLater(text, PAUSE_MS);
   const reading = useMemo(() => read(later), [later]);
-  const asked = useQuery<{ queues: number }, ApiError>({
+  const asked = useQuery<PolicyChecked, ApiError>({
     queryKey: ["policy-check", later],
-    queryFn: () => post<{ queues: number }>("/policy/validate", { document: reading.value }),
+    queryFn: () => post<PolicyChecked>("/policy/validate", { document: reading.value }),
     enabled: reading.value !== null,
     retry: false,
     staleTime: Infinity,
@@ -50,5 +52,5 @@ export function useCheck(text: string): Check {
   }, [reading, refused]);
   const pending = later !== text || (reading.value !== null && asked.isPending);
   const state = pending ? "checking" : problems.length || refused ? "wrong" : asked.data ? "right" : "unknown";
-  return { reading, problems, state, queues: asked.data?.queues ?? null, error: refused ? null : asked.error };
+  return { reading, problems, state, queues: asked.data?.queues ?? null, warnings: state === "right" ? asked.data?.warnings ?? [] : [], error: refused ? null : asked.error };
 }

@@ -1,1 +1,0 @@
-import{$ as e,J as t}from"./index.e939c369ec4a.js";function n(n,r={getInitialValueInEffect:!0}){let i=e(n,r),{colorScheme:a}=t();return a===`auto`?i:a}export{n as t};
