@@ -275,4 +275,4 @@ def _said(row: PolicyOverride, begins: bool) -> str:
     text = as_override(row).text
     if begins:
         return f"override {row.pk} begins: {text} until {row.ends_at:%Y-%m-%d %H:%M} UTC ({row.message})"
-    return f"override {row.pk} is {'cancelled' if row.cancelled_at else 'over'}; it was {text}"
+    return f"override {row.pk} is {'cancelled' if row.cancelled_at else 'over'}: it was {text}"
