@@ -36,6 +36,14 @@ def number(name: str, default: float) -> float:
         raise ImproperlyConfigured(f"{name} is {env(name)!r}; use a number") from None
 
 
+def places(name: str, default: int) -> int:
+    """How many there may be at once: one at least, or nobody would be served."""
+    value = number(name, default)
+    if value < 1:
+        raise ImproperlyConfigured(f"{name} is {env(name)!r}; use a whole number from 1")
+    return int(value)
+
+
 def choice(name: str, words: tuple[str, ...]) -> str:
     """One of the words; the first unless the environment says otherwise."""
     value = env(name) or words[0]
@@ -283,6 +291,11 @@ HYDRA = {
     "account_share": number("HYDRA_ACCOUNT_SHARE", 0.2),  # of a web process' processor, of each account beside others
     "sockets_address": int(number("HYDRA_SOCKETS_ADDRESS", 2000)),  # open at once, of each web process
     "sockets_user": int(number("HYDRA_SOCKETS_USER", 200)),
+    "connections_address": places("HYDRA_CONNECTIONS_ADDRESS", 1000),  # that wait for a request, the next one too
+    "bodies_address": places("HYDRA_BODIES_ADDRESS", 128),  # that come at once, of whom is not known
+    "bodies_user": places("HYDRA_BODIES_USER", 64),  # the same of each account and each node
+    "downloads_address": places("HYDRA_DOWNLOADS_ADDRESS", 128),  # streamed answers that are sent at once
+    "downloads_user": places("HYDRA_DOWNLOADS_USER", 32),
     "proxy_tenant": int(number("HYDRA_PROXY_TENANT", 128)),  # exchanges and sockets with one tenant's pages at once
     "proxy_answer_s": number("HYDRA_PROXY_ANSWER_S", 60),  # how long a job's page may take to begin its answer
     # Names (with *), addresses and networks of nodes that web's proxy connects to as they call themselves.

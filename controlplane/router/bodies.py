@@ -1,4 +1,4 @@
-"""Bodies of requests: how much an address takes, how long they may take to come, and whose may leave memory.
+"""Bodies of requests: how much an address takes, how many of whom come at once and how slowly, and whose leave memory.
 
 Until it is known whose request it is, no more of a body is taken in than stays
 in memory: past ``SPOOL_BYTES`` the view's own authentication looks at the
@@ -9,12 +9,14 @@ import asyncio
 import tempfile
 import time
 from collections.abc import Awaitable, Callable, Hashable, MutableMapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from inspect import iscoroutinefunction
 from io import BytesIO
 from typing import IO, Any
 
+import structlog
 from django.conf import settings
 from django.contrib.auth.middleware import AuthenticationMiddleware
 from django.contrib.sessions.middleware import SessionMiddleware
@@ -26,8 +28,10 @@ from django.http.multipartparser import MultiPartParserError
 from django.urls import Resolver404, resolve
 from rest_framework.exceptions import APIException
 
+from controlplane.accounts.places import PartyPlaces
 from controlplane.accounts.turns import turns
 from controlplane.router import problems
+from controlplane.router.payers import party_of, payers
 from controlplane.router.threads import MAX_WAITING, Threads
 from controlplane.router.views.common import SMALL, View
 from controlplane.statestore.errors import Refused
@@ -37,11 +41,17 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 
 SPOOL_BYTES = 1 << 20
 SLOWEST_BYTES_S = 16 << 10  # a body that comes slower than this, after a first wait, is given up
+AT_ONCE_S = 1.0  # in which most bodies come whole, and need no place
 KNOWN_S = 5.0  # how long it may take to learn whose request it is
 RETRY_AFTER_S = 2
 BYTE_S = 2e-9  # of the processor, that a byte takes on its way into a file
 PATH_MAX = 200  # of an address that is remembered
+TOO_MANY = "too many bodies come from here at once already; send fewer at a time"
+NO_ROOM = "this server has no room for so much; send it again later, or tell an operator that its disk is full"
 _BODIES = {"POST", "PUT", "PATCH"}
+
+log = structlog.get_logger(__name__)
+reading = PartyPlaces(settings.HYDRA["bodies_user"], settings.HYDRA["bodies_address"])
 
 
 class BodyRefused(Exception):
@@ -50,7 +60,7 @@ class BodyRefused(Exception):
     def __init__(self, status: int, detail: str, retry_after_s: int = 0) -> None:
         super().__init__(detail)
         self.response: HttpResponse = problems.plain(status, detail, retry_after_s)
-        if status == 408:
+        if status in (408, 429):
             self.response["Connection"] = "close"  # or the rest would be waited for
         if status == 401:
             self.response["WWW-Authenticate"] = "Token"
@@ -95,6 +105,52 @@ def _route(path: str, method: str) -> Route:
     return Route(ours, iscoroutinefunction(found), ours.body_max if ours and takes else SMALL)
 
 
+class _Coming:
+    """A body while it comes. One that has not come at once has a place until it is whole, or given up.
+
+    The place is one of its account's, and else of its address's until it is known whose it is. So whoever keeps all
+    places of an address keeps nobody waiting there who sends little.
+    """
+
+    def __init__(self, receive: Receive, who: Hashable) -> None:
+        self.size, self.began = 0, time.monotonic()
+        self._receive, self._who, self._held = receive, who, False
+
+    def belongs_to(self, who: Hashable) -> None:
+        """It has a place of this party's from now on; ``BodyRefused`` where there is none."""
+        self.end()
+        if not reading.take(who):
+            raise BodyRefused(429, TOO_MANY, RETRY_AFTER_S)
+        self._who, self._held = who, True
+
+    def end(self) -> None:
+        """It needs no place any more."""
+        if self._held:
+            self._held = False
+            reading.give_back(self._who)
+
+    async def piece(self) -> tuple[bytes, bool]:
+        """The next one, and whether there are more; ``BodyRefused`` when it comes too slowly."""
+        longest_s = settings.HYDRA["body_wait_s"] + self.size / SLOWEST_BYTES_S
+        try:
+            if not self._held:
+                with suppress(TimeoutError):
+                    return await self._until(min(AT_ONCE_S, longest_s))
+                self.belongs_to(self._who)
+            return await self._until(longest_s)
+        except TimeoutError:
+            raise BodyRefused(408, "the body came too slowly; send it again") from None
+
+    async def _until(self, longest_s: float) -> tuple[bytes, bool]:
+        async with asyncio.timeout(max(0.0, self.began + longest_s - time.monotonic())):
+            message = await self._receive()
+        if message["type"] == "http.disconnect":
+            raise RequestAborted
+        piece = message.get("body", b"")
+        self.size += len(piece)
+        return piece, message.get("more_body", False)
+
+
 async def read(scope: Scope, receive: Receive, route: Route, threads: Threads, who: Hashable | None) -> IO[bytes]:
     """The body, in a file that leaves memory when it grows; ``BodyRefused`` as soon as it is too much or too slow.
 
@@ -104,25 +160,37 @@ async def read(scope: Scope, receive: Receive, route: Route, threads: Threads, w
     said = dict(scope["headers"]).get(b"content-length", b"")
     if said.isdigit() and int(said) > route.limit:
         raise _too_large(route)
+    coming = _Coming(receive, payers.of(scope) if who is None else who)
+    try:
+        return await _kept(coming, scope, route, threads, who)
+    except OSError as error:
+        log.error("a body could not be kept", problem=str(error))
+        raise BodyRefused(503, NO_ROOM, RETRY_AFTER_S) from None
+    finally:
+        coming.end()
+
+
+async def _kept(coming: _Coming, scope: Scope, route: Route, threads: Threads, who: Hashable | None) -> IO[bytes]:
+    """The body; ``OSError`` where there is no room for it."""
     body = tempfile.SpooledTemporaryFile(max_size=SPOOL_BYTES)  # noqa: SIM115 - whoever reads it closes it
-    began, size, more, known, held = time.monotonic(), 0, True, False, bytearray()
+    more, known, held = True, False, bytearray()
     try:
         while more:
-            piece, more = await _piece(receive, began, size)
-            size += len(piece)
+            piece, more = await coming.piece()
             held += piece
-            if size > route.limit:
+            if coming.size > route.limit:
                 raise _too_large(route)
-            if size > SPOOL_BYTES:
-                known = known or await _somebodys(scope, route, threads)
+            if coming.size > SPOOL_BYTES and not known:
+                coming.belongs_to(await _sender(scope, route, threads))
+                known = True
             if not more or len(held) >= SPOOL_BYTES:
-                await asyncio.to_thread(body.write, held) if size > SPOOL_BYTES else body.write(held)
-                began += await _paid(who, len(held))
+                await asyncio.to_thread(body.write, held) if coming.size > SPOOL_BYTES else body.write(held)
+                coming.began += await _paid(who, len(held))
                 held = bytearray()
+        body.seek(0)
     except BaseException:
         body.close()
         raise
-    body.seek(0)
     return body
 
 
@@ -135,48 +203,36 @@ async def _paid(who: Hashable | None, size: int) -> float:
     return time.monotonic() - began
 
 
-async def _piece(receive: Receive, began: float, size: int) -> tuple[bytes, bool]:
-    """The next piece, and whether there are more."""
-    until = began + settings.HYDRA["body_wait_s"] + size / SLOWEST_BYTES_S
-    try:
-        async with asyncio.timeout(max(0.0, until - time.monotonic())):
-            message = await receive()
-    except TimeoutError:
-        raise BodyRefused(408, "the body came too slowly; send it again") from None
-    if message["type"] == "http.disconnect":
-        raise RequestAborted
-    return message.get("body", b""), message.get("more_body", False)
-
-
 def _too_large(route: Route) -> BodyRefused:
     return BodyRefused(413, f"a body here may have {route.limit} bytes")
 
 
-async def _somebodys(scope: Scope, route: Route, threads: Threads) -> bool:
-    """True; ``BodyRefused`` when the view knows nobody who would send this."""
+async def _sender(scope: Scope, route: Route, threads: Threads) -> Hashable:
+    """Whose it is; ``BodyRefused`` when the view knows nobody who would send this."""
     if threads.waiting > MAX_WAITING:
         raise BodyRefused(429, "this server has more requests than it can answer soon", 1)
     try:
         async with asyncio.timeout(KNOWN_S):
-            known = await threads.start(_known, dict(scope), route.view)
+            sender = await threads.start(_known, dict(scope), route.view)
     except (OperationalError, InterfaceError, TimeoutError):
         raise BodyRefused(503, "the StateStore does not answer; try again shortly", RETRY_AFTER_S) from None
-    if not known:
+    if sender is None:
         raise BodyRefused(401, "log in before you send so much")
-    return True
+    return sender
 
 
-def _known(scope: Scope, view: type[View] | None) -> bool:
-    """Whether the view's own authentication accepts the head of this request."""
+def _known(scope: Scope, view: type[View] | None) -> Hashable | None:
+    """Whom the view's own authentication finds in the head of this request."""
     if view is None:
-        return False
+        return None
     request = ASGIRequest(scope, BytesIO())
     for middleware in (SessionMiddleware, AuthenticationMiddleware):
         middleware(_nothing).process_request(request)
     try:
-        return bool(view().initialize_request(request).user.is_authenticated)
+        user = view().initialize_request(request).user
+        return party_of(user) if user.is_authenticated else None
     except (APIException, Refused, SuspiciousOperation, MultiPartParserError):
-        return False
+        return None
 
 
 def _nothing(_: object) -> HttpResponse:

@@ -14,6 +14,7 @@ from controlplane.accounts.models import User
 from controlplane.accounts.throttles import address_of
 from controlplane.accounts.turns import turns
 from controlplane.router.masterauth import MasterPrincipal
+from controlplane.router.nodeauth import NodePrincipal
 from controlplane.router.threads import Threads, ended
 
 T = TypeVar("T")
@@ -64,6 +65,13 @@ def account_behind(request: HttpRequest) -> int | None:
     if isinstance(user, LazyObject):
         return None  # whom a session belongs to was not looked up, and is not for this
     return user.pk if isinstance(user, User) else user.owner_id if isinstance(user, MasterPrincipal) else None
+
+
+def party_of(user: User | MasterPrincipal | NodePrincipal) -> Hashable:
+    """Somebody who is known: an account by its id, a master as its owner, a node as itself."""
+    if isinstance(user, NodePrincipal):
+        return "node", user.node_id
+    return user.owner_id if isinstance(user, MasterPrincipal) else user.pk
 
 
 def _shown_by(request: HttpRequest) -> bytes:

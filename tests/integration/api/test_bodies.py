@@ -2,7 +2,7 @@
 
 import hashlib
 import socket
-from contextlib import closing
+from contextlib import ExitStack, closing
 from urllib.parse import urlsplit
 
 import httpx
@@ -12,6 +12,7 @@ from controlplane.statestore.models import Artifact
 from tests.integration.api.served import web
 from tests.integration.api.test_outages import client
 from tests.integration.api.world import World
+from tests.patience import wait_until
 from wire.nodeapi import AUTH_SCHEME
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -80,6 +81,21 @@ def test_a_body_that_does_not_come_is_given_up(world: World, path: str) -> None:
         assert status(connection) == 408
         while connection.recv(4096):
             pass  # until the server has closed it
+
+
+def test_an_address_sends_so_many_bodies_at_once_and_nodes_are_heard(world: World) -> None:
+    west = world.nodes[0].session
+    node = {"Authorization": f"{AUTH_SCHEME} {west.node_id}:{west.credential}"}
+    with web(HYDRA_BODIES_ADDRESS="3") as url, ExitStack() as held:
+        for _ in range(3):
+            held.enter_context(closing(raw(url, "POST", "/api/v1/jobs/bulk", 30 * MIB, bytes(MIB - 1))))
+
+        def refused() -> bool:
+            with closing(raw(url, "POST", "/api/v1/jobs/bulk", 30 * MIB, b"")) as one:
+                return status(one) == 429
+
+        wait_until(refused, 30, "those three have their places")
+        assert httpx.post(f"{url}/node/v1/logs", json={"chunks": []}, headers=node).status_code == 204
 
 
 @pytest.mark.parametrize("depth", [300, 900, 100_000])
