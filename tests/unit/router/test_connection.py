@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from controlplane.router import connection
+from controlplane.router import connection, unread
 from controlplane.router.connection import HEAD_MAX, BoundedHttp, Waiting
-from tests.patience import wait_until
+from tests.patience import let_pass, wait_until
 from tests.unit.router.serving import Serving, serving
 
 ASKS = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -97,7 +97,7 @@ def test_of_an_address_so_many_wait_and_the_oldest_goes(monkeypatch: pytest.Monk
         assert until_its_end(first) == b""
         last.sendall(ASKS)
         assert last.recv(100).startswith(b"HTTP/1.1 200")
-        assert [len(found) for found in Waiting.held.values()] == [2]
+        assert [sum(not each.idle for each in found) for found in Waiting.held.values()] == [2]
 
 
 def test_an_answer_that_is_not_read_is_given_up_and_one_that_is_read_slowly_is_not(
@@ -109,29 +109,83 @@ def test_an_answer_that_is_not_read_is_given_up_and_one_that_is_read_slowly_is_n
 
     with serving(much) as web:
         with monkeypatch.context() as soon, web.reached() as there:
-            soon.setattr(connection, "UNREAD_S", 0.1)
+            soon.setattr(unread, "UNREAD_S", 0.1)
             there.sendall(ASKS)
             wait_until(lambda: nobody_waits(web), 10, "it is given up")
         with web.reached() as there:
             there.sendall(ASKS)
             left = 4_000_000
-            for _ in range(5):  # the time is over each time that some more was taken
+            for _ in range(5):  # it is looked at each time that some more was taken
                 found = wait_until(lambda: of_the_answer(web), 10, "more is there than is taken")
                 assert found is not None
                 before = found.transport.get_write_buffer_size()
                 while found.transport.get_write_buffer_size() == before:
                     left -= len(there.recv(65_536))
-                found.loop.call_soon_threadsafe(found.time_is_over, before)
+                found.loop.call_soon_threadsafe(found.unread.look)
             while left > 0:
                 piece = there.recv(65_536)
                 assert piece
                 left -= len(piece)
 
 
+def test_an_answer_of_which_too_little_is_taken_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(unread, "UNREAD_S", 0.5)
+    monkeypatch.setattr(unread, "SLOWEST_BYTES_S", 1 << 30)
+
+    async def without_end(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        for _ in range(1000):
+            await send({"type": "http.response.body", "body": bytes(65_536), "more_body": True})
+
+    with serving(without_end) as web, web.reached() as there, suppress(ConnectionError):
+        there.sendall(ASKS)
+        while there.recv(1000):
+            let_pass(0.01)
+    wait_until(lambda: nobody_waits(web), 10, "it is given up")
+
+
+@pytest.mark.parametrize("keep_alive", [b"keep-alive", b"close"])
+def test_an_end_that_is_not_read_is_given_up(monkeypatch: pytest.MonkeyPatch, keep_alive: bytes) -> None:
+    """Less than a connection keeps for its reader, so that it never waits for him."""
+    monkeypatch.setattr(unread, "UNREAD_S", 0.1)
+
+    async def some(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"50000")]})
+        await send({"type": "http.response.body", "body": bytes(50_000)})
+
+    with serving(some) as web, web.reached() as there:
+        web.server.config.timeout_keep_alive = 0
+        there.sendall(b"GET / HTTP/1.1\r\nHost: x\r\nConnection: " + keep_alive + b"\r\n\r\n")
+        wait_until(lambda: web.server.server_state.total_requests == 1, 10, "it is answered")
+        wait_until(lambda: nobody_waits(web), 10, "it is given up")
+
+
+@pytest.mark.parametrize("asked", [ASKS, b"POST /large HTTP/1.1\r\nContent-Length: 9\r\n\r\n1"])
+def test_of_an_address_so_many_are_idle_and_the_oldest_goes(monkeypatch: pytest.MonkeyPatch, asked: bytes) -> None:
+    monkeypatch.setattr(connection, "HEADS_ADDRESS", 3)
+
+    async def refuses(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 413, "headers": [(b"content-length", b"0")]})
+        await send({"type": "http.response.body", "body": b""})
+
+    with serving(refuses) as web, ExitStack() as held:
+        first, *others = [held.enter_context(web.reached()) for _ in range(3)]
+        for there in (first, *others):
+            there.sendall(asked)
+            assert there.recv(100).startswith(b"HTTP/1.1 413")
+        wait_until(lambda: [len(found) for found in Waiting.held.values()] == [3], 10, "all are idle")
+        held.enter_context(web.reached())
+        assert until_its_end(first) == b""
+        assert [len(found) for found in Waiting.held.values()] == [3]
+        if asked == ASKS:
+            others[0].sendall(ASKS)
+            assert others[0].recv(100).startswith(b"HTTP/1.1 413"), "it goes on where it was"
+
+
 def of_the_answer(web: Serving) -> BoundedHttp | None:
     """The connection on which it waits to be taken."""
     found = web.server.server_state.connections
-    return next((each for each in found if isinstance(each, BoundedHttp) and each.unread_timer), None)
+    return next((each for each in found if isinstance(each, BoundedHttp) and each.unread.waits), None)
 
 
 def test_a_websocket_is_no_head_that_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
