@@ -12,7 +12,7 @@ asks for that comes near the end of its share.
 import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Iterator, MutableMapping
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, ExitStack
 from typing import IO, Any
 
 from django.core.exceptions import RequestAborted
@@ -28,6 +28,7 @@ from controlplane.router.aside import Aside
 from controlplane.router.download import Streamed
 from controlplane.router.heavy import Heavy, work
 from controlplane.router.payers import CROWDED, payers
+from controlplane.router.sending import Sending
 from controlplane.router.storeprobe import StoreProbe
 from controlplane.router.threads import MAX_WAITING, Threads, ended
 from wire import nodeapi
@@ -70,6 +71,7 @@ class HttpHandler(ASGIHandler):
         self._people = Threads("request", THREADS)
         self._nodes = Threads("node-request", NODE_THREADS)
         self._probe = StoreProbe()
+        self._sending = Sending()
 
     def begin_beside(self) -> Aside:
         """From now on requests that bring much are answered by processes of their own; as ``aside.begin``."""
@@ -109,13 +111,13 @@ class HttpHandler(ASGIHandler):
         if request is None:
             body.close()
         metrics.SECONDS.observe(time.perf_counter() - began)
-        metrics.REQUESTS.labels(scope["method"], str(response.status_code)).inc()
         if who is not None and request is not None:
             send = _paying(send, payers.of_request(request))
-        try:
-            await self.send_response(response, send)
-        finally:
-            response.close()
+        with ExitStack() as held:
+            held.callback(response.close)
+            sent = held.enter_context(self._sending.place(request, response))
+            metrics.REQUESTS.labels(scope["method"], str(sent.status_code)).inc()
+            await self.send_response(sent, send)
 
     async def _answer(
         self, request: ASGIRequest, body: IO[bytes], who: Hashable | None, elsewhere: bool
