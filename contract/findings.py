@@ -141,7 +141,13 @@ def _model(annotation: Any) -> type[BaseModel] | None:
 def explain(error: ValidationError, kind: type[BaseModel], prefix: str = "", whole: str = "job") -> list[FieldError]:
     """What is wrong with a ``kind``, at most 50. ``prefix`` stands before each field, ``whole`` is its name."""
     found = error.errors(include_url=False, include_input=False)[:MOST]
-    return [
-        FieldError(prefix + (field_of(e["loc"]) or whole), MESSAGES.get(e["type"], e["msg"]), _remedy(e, kind))
-        for e in found
-    ]
+    return [_error(e, kind, prefix, whole) for e in found]
+
+
+def _error(error: ErrorDetails, kind: type[BaseModel], prefix: str, whole: str) -> FieldError:
+    if error["type"] == "value_error":  # of several fields together; it says ``field: what is wrong; what to do``
+        name, _, said = str(error["ctx"]["error"]).partition(": ")
+        message, _, remedy = said.partition("; ")
+        return FieldError(prefix + field_of((*error["loc"], name)), message, remedy)
+    message = MESSAGES.get(error["type"], error["msg"])
+    return FieldError(prefix + (field_of(error["loc"]) or whole), message, _remedy(error, kind))

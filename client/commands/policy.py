@@ -127,8 +127,10 @@ def validate(ctx: typer.Context, file: FileOption, output: OutputOption = Format
     """Check a document without putting it in force."""
     with reading(file) as (document, _), connected(ctx) as client:
         found = client.validate_policy(document)
-    warn(found.warnings)
-    told(found, f"{file}: {found.queues} queues, nothing wrong", output)
+    warn(found.warnings, file.read_text() if file.is_file() else None)
+    warned = len(found.warnings)
+    verdict = f"valid, with {warned} warning{'s' * (warned > 1)}" if warned else "nothing wrong"
+    told(found, f"{file}: {found.queues - 1} queues below root, {verdict}", output)
 
 
 @rights.command("list")

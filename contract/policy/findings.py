@@ -19,8 +19,8 @@ REMEDIES = findings.REMEDIES | {
     "recursion_depth_exceeded": "use at most {levels} levels",
 }
 NAMES = {
-    "submit": "name accounts, or roles as role:tenant",
-    "administer": "name accounts, or roles as role:tenant",
+    "submit": "name accounts, or role:operator, role:tenant or role:viewer",
+    "administer": "name accounts, or role:operator, role:tenant or role:viewer",
     "[key]": "name it with lower-case letters, digits, '-' and '_', at most 63 characters; partitions without '_'",
 }
 

@@ -225,7 +225,7 @@ def test_the_editor_knows_the_schema(tab: Page) -> None:
     expect(tab.locator(".cm-completionInfo")).to_contain_text("jobs in it at a time")
     tab.get_by_role("option", name=re.compile("max_running_jobs")).first.click()
     tab.keyboard.type("5")
-    expect(tab.get_by_text("Nothing wrong, 6 queues")).to_be_visible()
+    expect(tab.get_by_text("Nothing wrong, 5 queues below root")).to_be_visible()
     tab.locator(".cm-line", has_text="open_to_all").first.locator(".cm-key").hover()
     expect(tab.locator(".cm-help")).to_contain_text("whether every account may submit here")
 

@@ -50,7 +50,7 @@ def test_an_operator_changes_the_policy_with_hydractl(hydractl: Hydractl, tmp_pa
     file = tmp_path / "policy.yaml"
     old = hydractl.good("policy", "get")
     file.write_text(old.replace("guaranteed: 0.5", "guaranteed: 45%\n    max_running_jobs: 7"))
-    assert "6 queues" in hydractl.good("policy", "validate", "-f", str(file))
+    assert "5 queues below root, nothing wrong" in hydractl.good("policy", "validate", "-f", str(file))
     assert "is in force" in hydractl.good("policy", "apply", "-f", str(file), "-m", "less by default")
     assert "no change" in hydractl.good("policy", "apply", "-f", str(file)), "as a job that follows git does"
     file.write_text(file.read_text().replace("45%", "44%"))
@@ -75,6 +75,10 @@ def test_an_operator_changes_the_policy_with_hydractl(hydractl: Hydractl, tmp_pa
     file.write_text("queues: {default: {guarantee: 1}}")
     wrong = hydractl("policy", "apply", "-f", str(file), "-m", "wrong")
     assert wrong.returncode == 2 and "queues.default.guarantee (line 1, column 20): " in wrong.stderr
+    file.write_text("queues:\n  default: {submit: [zoe]}\n")
+    doubtful = hydractl("policy", "validate", "-f", str(file))
+    assert doubtful.returncode == 0 and "valid, with 1 warning" in doubtful.stdout
+    assert "queues.default.submit (line 2, column 13): there is no account 'zoe'" in doubtful.stderr
     file.write_text("- a list")
     assert hydractl("policy", "validate", "-f", str(file)).returncode == 2
     assert hydractl("policy", "get", role="tenant").returncode == 2

@@ -279,7 +279,8 @@ def test_resources_and_places_change_and_somebody_may_stand_in(world: World) -> 
     mine = service(world)
     changes = {"resources": {"memory_mib": 512}, "node_labels": "rack == r1", "placement": "pack"}
     stuck = put(world, mine, spec_of(world, mine, **changes), max_unavailable=0)
-    assert stuck.status_code == 422 and "max_surge" in str(errors(stuck))
+    told = [("max_unavailable", "none may be down, and nothing stands in", "set max_surge to 1 or more")]
+    assert stuck.status_code == 422 and errors(stuck) == told
     answer = put(world, mine, spec_of(world, mine, **changes), max_unavailable=0, max_surge=2)
     assert answer.status_code == 202, answer.content
     asked = Intent.objects.get(kind="update").payload["spec"]["groups"][0]

@@ -81,7 +81,7 @@ function Edit({ draft, active, schema, reread }: { draft: DraftView; active: Pol
 function Verdict({ check }: { check: Check }) {
   const words = {
     checking: "Checking…",
-    right: `Nothing wrong${check.queues === null ? "" : `, ${check.queues} queues`}`,
+    right: `Nothing wrong${check.queues === null ? "" : `, ${check.queues - 1} queues below root`}`,
     wrong: check.problems.length === 1 ? "1 thing to put right" : `${check.problems.length} things to put right`,
     unknown: check.error ? "The server could not check it" : "Not checked",
   };

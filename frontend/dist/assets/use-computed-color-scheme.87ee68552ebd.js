@@ -1,1 +1,0 @@
-import{$ as e,J as t}from"./index.7c4e610c97e8.js";function n(n,r={getInitialValueInEffect:!0}){let i=e(n,r),{colorScheme:a}=t();return a===`auto`?i:a}export{n as t};
