@@ -133,9 +133,7 @@ def _fork(context: LaunchContext, ends: tuple[int, int, int], joins: list[str], 
             os.close(report_r)
             _child(context, ends, joins, handed)
         except BaseException as error:
-            text = getattr(error, "strerror", None) or str(error) or type(error).__name__
-            name = getattr(error, "filename", None)
-            why = (f"{text}: {os.fsdecode(name)}" if name else str(text)).encode(errors="replace")[:4000]
+            why = _said(error, context.argv[0]).encode(errors="replace")[:4000]
             os.write(report_w, why)
             if not handed:  # where its owner looks
                 os.write(ends[2], b"hydra: the command could not be started: " + why + b"\n")
@@ -143,3 +141,11 @@ def _fork(context: LaunchContext, ends: tuple[int, int, int], joins: list[str], 
             os._exit(127)
     os.close(report_w)
     return pid, report_r
+
+
+def _said(error: BaseException, program: str) -> str:
+    text = getattr(error, "strerror", None) or str(error) or type(error).__name__
+    name = os.fsdecode(getattr(error, "filename", None) or "")
+    if isinstance(error, FileNotFoundError) and "/" not in program and os.path.basename(name) == program:
+        name = f"{program}, nowhere in PATH"  # it names the last place that was looked at
+    return f"{text}: {name}" if name else text

@@ -24,9 +24,9 @@ def test_exit_codes_and_signals_are_told_apart(plane: Plane, node: NodeProcess) 
     assert (plane.ended(code).reason, plane.ended(code).exit_code) == (ContainerReason.EXIT_CODE, 3)
     assert (plane.ended(killed).reason, plane.ended(killed).exit_code) == (ContainerReason.SIGNAL, 137)
     assert plane.ended(absent).reason == ContainerReason.START
-    wait_for(lambda: plane.log(absent, "stderr").endswith(b"no-such-command\n"), "its stderr says why")
+    wait_for(lambda: plane.log(absent, "stderr").endswith(b"nowhere in PATH\n"), "its stderr says why")
     assert plane.log(absent, "stderr").startswith(
-        b"hydra: the command could not be started: No such file or directory: "
+        b"hydra: the command could not be started: No such file or directory: no-such-command"
     )
 
 

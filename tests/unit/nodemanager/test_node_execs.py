@@ -155,7 +155,8 @@ def test_a_command_runs_as_the_containers_own_and_its_end_is_told(loop: Loop) ->
     assert loop.said(connection) == {"code": 3}
     assert os.read(read, 4096).decode().splitlines() == ["b c", loop.task.context.work]
     absent, _ = loop.ask("no-such-command")
-    assert loop.said(absent)["error"].startswith("the command could not be started: No such file or directory")
+    why = "No such file or directory: no-such-command, nowhere in PATH"
+    assert loop.said(absent)["error"].startswith(f"the command could not be started: {why}")
     hasty, _ = loop.ask("no-such-command")
     wait_until(lambda: loop.hear() or loop.entrance.by_pid, 10, "it is forked")
     os.waitid(os.P_PID, *loop.entrance.by_pid, os.WEXITED | os.WNOWAIT)
