@@ -339,8 +339,11 @@ class Memory:
         else:
             self.asks.constrain(group)
             self.containers.revised(group)
+        concerned = job.groups if job.avoided else [group]
+        job.failures, job.avoided = {}, ()  # nodes were not to blame for what it ran before
         self.places()
-        self._resolve_constraints(job, group)
+        for each in concerned:
+            self._resolve_constraints(job, each)
         self.stale.add((job.id, group.run.no))
 
     def former_row(self, job: JobEntry, group: GroupEntry, had: Amounts) -> int:

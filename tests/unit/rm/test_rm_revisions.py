@@ -301,3 +301,15 @@ def test_tasks_elsewhere_get_other_resources_and_others_stand_in(replaced: tuple
     for leader in f.leaders:
         check_sums(leader.memory)
     assert sum(held_mib(leader) for leader in f.leaders) == 12 * 256
+
+
+def test_no_node_is_avoided_for_what_was_run_before(cluster: MemoryCluster) -> None:
+    leader = ready(cluster)
+    job = service(cluster, leader)
+    entry = leader.memory.jobs[job]
+    leader.memory.avoid(entry, [0] * 10)
+    assert entry.avoided == (0,)
+    update(cluster, job, 1, command=["two"])
+    turn(cluster, leader)
+    assert (entry.revision, entry.avoided, entry.failures) == (2, (), {})
+    same_when_rebuilt(leader)
