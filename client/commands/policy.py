@@ -130,7 +130,8 @@ def validate(ctx: typer.Context, file: FileOption, output: OutputOption = Format
     warn(found.warnings, file.read_text() if file.is_file() else None)
     warned = len(found.warnings)
     verdict = f"valid, with {warned} warning{'s' * (warned > 1)}" if warned else "nothing wrong"
-    told(found, f"{file}: {found.queues - 1} queues below root, {verdict}", output)
+    below = found.queues - 1
+    told(found, f"{file}: {below} queue{'s' * (below != 1)} below root, {verdict}", output)
 
 
 @rights.command("list")

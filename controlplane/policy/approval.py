@@ -7,7 +7,7 @@ from pydantic import ValidationError
 from contract.policy.approval import Approval
 from contract.problems import FieldError
 from controlplane.accounts.models import Role, User
-from controlplane.statestore.errors import Forbidden
+from controlplane.statestore.errors import Conflict, Forbidden
 
 OFF = Approval()
 
@@ -45,6 +45,15 @@ def check_approvers(rule: Approval) -> list[FieldError]:
         text = "fewer than two operators may approve, so nobody could approve the changes of one of them"
         wrong.append(FieldError("approval.approvers", text, "name at least two operators, or make another account"))
     return wrong
+
+
+def check_left(rule: Approval, gone: User) -> None:
+    """``Conflict`` when too few are left to approve anything now that this one is no operator any more."""
+    if rule.required and len(approvers(rule)) < 2:
+        raise Conflict(
+            f"the policy wants the approval of a second operator, and without {gone.username} nobody could give it: "
+            "make another account an operator first, or have approval.required switched off"
+        )
 
 
 def check_may_approve(rule: Approval, account: int | None, author: int) -> None:

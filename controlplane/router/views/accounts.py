@@ -1,11 +1,16 @@
 """Accounts as operators keep them. Whatever ends a right ends it with the next request."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from django.db import transaction
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from contract.accounts import Account, AccountPage, AccountRequest, EmailRequest, PasswordReset, RoleRequest, TokenList
 from controlplane.accounts.models import Role, User
+from controlplane.policy import approval, versions
 from controlplane.router import unknown
 from controlplane.statestore.actions import accounts as actions
 from controlplane.statestore.errors import Forbidden, NotFound
@@ -78,13 +83,24 @@ class AccountDetail(View):
         return answer(row_of(username).username)
 
 
+@contextmanager
+def _enough_operators(user: User) -> Iterator[User]:
+    """Change the account, unless nobody could approve changes of the policy afterwards that want a second operator."""
+    with transaction.atomic():
+        was = user.role
+        yield user
+        if was == Role.OPERATOR and not (user.is_active and user.role == Role.OPERATOR):
+            approval.check_left(approval.of(versions.written(versions.active())), user)
+
+
 class AccountRole(View):
     @extend_schema(operation_id="accounts_role", request=RoleRequest, responses=ONE)
     def post(self, request: Request, username: str) -> Response:
         """Another role; never one's own, and never the last operator's. Operators only."""
         require("cluster.operate", request)
         wanted = body(request, RoleRequest)
-        actions.set_role(actor(request), row_of(username), Role(wanted.role))
+        with _enough_operators(row_of(username)) as user:
+            actions.set_role(actor(request), user, Role(wanted.role))
         return answer(username)
 
 
@@ -103,7 +119,8 @@ class AccountClose(View):
     def post(self, request: Request, username: str) -> Response:
         """Nobody can use it any more; its sessions and tokens end at once. Its jobs go on. Operators only."""
         require("cluster.operate", request)
-        actions.set_active(actor(request), row_of(username), False)
+        with _enough_operators(row_of(username)) as user:
+            actions.set_active(actor(request), user, False)
         return answer(username)
 
 

@@ -84,6 +84,17 @@ def test_a_change_waits_for_another_operator(guarded: World) -> None:
     assert [entry.after["author"] for entry in decided] == ["operator", "operator"], "whose change it was"
 
 
+@pytest.mark.parametrize(("path", "body"), [("close", None), ("role", {"role": "tenant"})])
+def test_who_has_to_be_there_to_approve_stays(guarded: World, path: str, body: Any) -> None:
+    """Or nobody could change the policy any more, not even so that nobody has to approve."""
+    assert guarded["operator"].post(f"accounts/third/{path}", body).status_code == 200, "two are left"
+    answer = guarded["operator"].post(f"accounts/second/{path}", body)
+    assert answer.status_code == 409 and "without second nobody could give it" in answer.json()["detail"]
+    assert guarded["operator"].get("accounts/second").json()["role"] == "operator"
+    assert approve(guarded, propose(guarded, new={})["id"]).status_code == 200
+    assert guarded["operator"].post("accounts/tenant/close").status_code == 200
+
+
 def test_nobody_approves_their_own(guarded: World) -> None:
     number = propose(guarded, new={})["id"]
     answer = approve(guarded, number, "operator")

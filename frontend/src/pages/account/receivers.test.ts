@@ -9,5 +9,5 @@ it("says whether what is told arrives", () => {
   expect(standing(receiver({}), now)).toBe("well");
   expect(standing(receiver({ waiting: 3 }), now)).toBe("3 to be told");
   expect(standing(receiver({ failures: 1, error: "answered 500", waiting: 1 }), now)).toBe("answered 500, once; 1 to be told");
-  expect(standing(receiver({ failures: 4, error: "answered 500", next_at: "2026-05-01T10:05:00Z" }), now)).toBe("answered 500, 4 times in a row; tried again soon");
+  expect(standing(receiver({ failures: 4, error: "answered 500", next_at: "2026-05-01T10:05:00Z" }), now)).toBe("answered 500, 4 times in a row; tried again in 5 min");
 });

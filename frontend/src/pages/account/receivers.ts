@@ -1,5 +1,6 @@
 /** What is said of receivers. Pure. */
 import type { Receiver } from "../../api/types";
+import { coarse } from "../../format/units";
 
 export const EVENTS = ["started", "succeeded", "failed", "killed"] as const;
 
@@ -7,6 +8,7 @@ export const EVENTS = ["started", "succeeded", "failed", "killed"] as const;
 export function standing(receiver: Receiver, now: number): string {
   const waiting = receiver.waiting ? `${receiver.waiting >= 1000 ? "1000 or more" : receiver.waiting} to be told` : "";
   if (!receiver.failures) return waiting || "well";
-  const again = receiver.next_at && Date.parse(receiver.next_at) > now ? "; tried again soon" : "";
+  const ahead = receiver.next_at ? Date.parse(receiver.next_at) - now : 0;
+  const again = ahead > 0 ? `; tried again in ${coarse(ahead)}` : "";
   return `${receiver.error}, ${receiver.failures === 1 ? "once" : `${receiver.failures} times in a row`}${again}${waiting && `; ${waiting}`}`;
 }

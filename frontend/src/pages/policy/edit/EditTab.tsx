@@ -3,7 +3,7 @@ import { Button, SegmentedControl } from "@mantine/core";
 import { lazy, Suspense, useEffect, useState } from "react";
 import type { Page, SubCluster } from "../../../api/types";
 import type { PageProps } from "../../../app/pages";
-import { ago } from "../../../format/units";
+import { ago, many } from "../../../format/units";
 import { useRead } from "../../../live/hooks";
 import { Command, Confirm, Failed, Loading, Notice, useNow } from "../../../ui/parts";
 import { SaveAs } from "../../../ui/save";
@@ -79,13 +79,14 @@ function Edit({ draft, active, schema, reread }: { draft: DraftView; active: Pol
 }
 
 function Verdict({ check }: { check: Check }) {
+  const warned = check.warnings.length;
   const words = {
     checking: "Checking…",
-    right: `Nothing wrong${check.queues === null ? "" : `, ${check.queues - 1} queues below root`}`,
+    right: `${warned ? `Valid, with ${many(warned, "warning")}` : "Nothing wrong"}${check.queues === null ? "" : `, ${many(check.queues - 1, "queue")} below root`}`,
     wrong: check.problems.length === 1 ? "1 thing to put right" : `${check.problems.length} things to put right`,
     unknown: check.error ? "The server could not check it" : "Not checked",
   };
-  return <span className="policy-verdict" data-state={check.state} role="status">{words[check.state]}</span>;
+  return <span className="policy-verdict" data-state={warned ? "warned" : check.state} role="status">{words[check.state]}</span>;
 }
 
 function Problems({ problems, go }: { problems: Problem[]; go: (problem: Problem) => void }) {

@@ -63,25 +63,27 @@ function Stages({ rollout }: { rollout: Rollout }) {
   const now = useNow();
   const left = soakLeft(rollout, now);
   const over = rollout.state === "completed";
+  const ended = !over && !rollout.live; // before its last stage
   return (
     <ol className="policy-steps" aria-label="Stages">
       {rollout.stages.map((stage, at) => {
         const later = stage.everywhere ? "then in force everywhere, and watched" : "then watched";
         const done = over || at < rollout.stage;
         const here = !over && at === rollout.stage && rollout.live;
+        const stopped = ended && at === rollout.stage;
         const part = here && left !== null && stage.soak_s > 0 ? 1 - left / (1000 * stage.soak_s) : done ? 1 : 0;
         return (
-          <li key={at} data-at={done ? "done" : here ? "here" : "later"} aria-current={here ? "step" : undefined}>
+          <li key={at} data-at={done ? "done" : here ? "here" : stopped ? "stopped" : "later"} aria-current={here ? "step" : undefined}>
             <b>{stage.everywhere ? "Everywhere" : at === 0 && rollout.stages.length > 1 ? "Canary" : `Stage ${at + 1}`}</b>
             <span className="wrap-any">{stage.sub_clusters.join(", ")}</span>
             <svg width="100%" height="6" aria-hidden="true" className="policy-thin"><rect className="ground" width="100%" height="6" /><rect className="full" width={`${100 * part}%`} height="6" /></svg>
             <span className="muted small">
-              {done ? `${stage.everywhere ? "in force, " : ""}was watched for ${stage.soak_s} s` : here && left !== null ? `watched for ${coarse(left)} more` : here ? STATES[rollout.state].word.toLowerCase() : `${later} for ${stage.soak_s} s`}
+              {done ? `${stage.everywhere ? "in force, " : ""}was watched for ${stage.soak_s} s` : here && left !== null ? `watched for ${coarse(left)} more` : here || stopped ? STATES[rollout.state].word.toLowerCase() : ended ? "not reached" : `${later} for ${stage.soak_s} s`}
             </span>
           </li>
         );
       })}
-      {!rollout.stages.at(-1)?.everywhere && <li data-at={over ? "done" : "later"}><b>Everywhere</b><span className="muted small">{over ? "in force" : "then in force everywhere, not watched"}</span></li>}
+      {!rollout.stages.at(-1)?.everywhere && <li data-at={over ? "done" : "later"}><b>Everywhere</b><span className="muted small">{over ? "in force" : ended ? "not reached" : "then in force everywhere, not watched"}</span></li>}
     </ol>
   );
 }
