@@ -65,7 +65,7 @@ function Edit({ draft, active, schema, reread }: { draft: DraftView; active: Pol
         <Button disabled={check.state === "wrong" || !draft.dirty} title={draft.dirty ? undefined : "Nothing is changed yet"} onClick={() => put({ step: "plan" }, false)}>Plan and push…</Button>
       </div>
       <DraftNote draft={draft} active={active} />
-      {check.warnings.map((w) => <Notice key={w.message} kind="warn"><b>{w.field}</b>: {w.message}. {w.remedy}</Notice>)}
+      {check.warnings.map((w) => <Notice key={w.message} kind="warn"><b>{w.field}</b>: {w.message}; {w.remedy}</Notice>)}
       {check.problems.length > 0 && <Problems problems={check.problems} go={(p) => put(p.field ? { at: toPointer(p.field.split(".")), view: "text" } : { view: "text" })} />}
       {view === "text" ? (
         <Suspense fallback={<Loading lines={10} label="Loading the editor" />}>
@@ -82,7 +82,7 @@ function Verdict({ check }: { check: Check }) {
   const warned = check.warnings.length;
   const words = {
     checking: "Checking…",
-    right: `${warned ? `Valid, with ${many(warned, "warning")}` : "Nothing wrong"}${check.queues === null ? "" : `, ${many(check.queues - 1, "queue")} below root`}`,
+    right: warned ? `Valid, with ${many(warned, "warning")}` : `Nothing wrong${check.queues === null ? "" : `, ${many(check.queues - 1, "queue")}`}`,
     wrong: check.problems.length === 1 ? "1 thing to put right" : `${check.problems.length} things to put right`,
     unknown: check.error ? "The server could not check it" : "Not checked",
   };
