@@ -152,7 +152,7 @@ def test_top_shows_places_queues_and_ones_own_jobs_once(cluster: Any, env: dict[
     assert done.returncode == 0, done.stderr
     lines = [line.split() for line in done.stdout.splitlines()]
     assert lines[0][-2:] == ["jobs", "RUNNING=2"]
-    assert ["root.a", "50%"] in [line[:2] for line in lines]
+    assert ["root.a", "50", "%"] in [line[:3] for line in lines]
     assert ["east", "active"] in [line[:2] for line in lines]
     assert [line[1] for line in lines if line[:1] in (["1"], ["2"], ["3"])] == ["b", "a10"]
     (asked,) = cluster.requests("GET", "/jobs")
