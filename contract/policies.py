@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AwareDatetime, Field
 
-from contract.base import Answer, Page, Request, one_of
+from contract.base import ALL_SAID, Answer, Page, Request, one_of
 from contract.fields import NO_NUL, SOME, Whole
 from contract.problems import FieldError
 
@@ -41,6 +41,8 @@ class PolicyPage(Page):
 
 class PolicyChecked(Answer):
     """``document``: with its components complete. warnings: accounts it names that there are not (yet)."""
+
+    model_config = ALL_SAID
 
     queues: int
     warnings: list[FieldError] = []
@@ -91,7 +93,10 @@ class DiffRequest(Request):
 class PolicyDiff(Answer):
     """``to`` is null where it is a document. ``changes``: of what operators write, the first ``total`` of them cut to
     1,000. ``overridden``: what temporary overrides make of the second. ``staged``: of ``total``, those that a rollout's
-    first stage begins with; the others change with its last one, everywhere at once."""
+    first stage begins with; the others change with its last one, everywhere at once. warnings: of a document, as
+    ``PolicyChecked`` has them."""
+
+    model_config = ALL_SAID
 
     first: int | None = Field(alias="from")
     second: int | None = Field(alias="to")
@@ -101,6 +106,7 @@ class PolicyDiff(Answer):
     staged: int
     changes: list[PolicyChange]
     overridden: list[PolicyChange]
+    warnings: list[FieldError] = []
 
 
 class RollbackRequest(Request):
@@ -135,9 +141,13 @@ class Proposal(Answer):
 
 
 class ProposalDetail(Proposal):
-    """``payload``: all it would do; of the kind ``document`` the document as ``payload.document``."""
+    """``payload``: all it would do; of the kind ``document`` the document as ``payload.document``. warnings: of that,
+    as ``PolicyChecked`` has them."""
+
+    model_config = ALL_SAID
 
     payload: dict[str, Any]
+    warnings: list[FieldError] = []
 
 
 class ProposalPage(Page):

@@ -9,6 +9,7 @@ import typer
 import yaml
 
 from client.commands.common import connected
+from client.commands.dryrun import warn
 from client.commands.nodes import moment, seconds
 from client.commands.policy import awaits_approval, policy
 from client.commands.policyedit import text_of
@@ -49,6 +50,7 @@ def proposals(
     if document:
         print(text_of(p.base, _document(p)), end="")
         return
+    warn(p.warnings)
     pairs = [
         ("proposal", p.id), ("state", p.state), ("kind", p.kind), ("by", p.author), ("message", p.message),
         ("made from", f"version {p.base}"), ("expires", p.expires_at), ("decided by", p.decided_by),

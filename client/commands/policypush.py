@@ -11,6 +11,7 @@ import typer
 
 from client.api import Client
 from client.commands.common import connected
+from client.commands.dryrun import warn
 from client.commands.policy import FileOption, awaits_approval, policy, reading
 from client.commands.rolling import (
     GuardOption,
@@ -40,6 +41,7 @@ SHOWN = 200
 
 def show_diff(found: PolicyDiff) -> None:
     """The changes, one a line, the grave ones marked."""
+    warn(found.warnings)
     if found.identical:
         print("Nothing changes.")
     for change in found.changes[:SHOWN]:

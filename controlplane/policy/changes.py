@@ -6,7 +6,7 @@ from typing import Any
 from django.db import transaction
 
 from contract.problems import FieldError
-from controlplane.policy import documents, overrides, proposals, versions
+from controlplane.policy import documents, overrides, proposals, rights, versions
 from controlplane.policy.derive import Override, derive
 from controlplane.policy.diff import diff
 from controlplane.statestore.actions import policy as actions
@@ -99,17 +99,19 @@ def _check_message(message: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class ComparedVersions:
-    """``changes``: what operators wrote. ``overridden``: what overrides make of the second one; null is a document."""
+    """``changes``: what operators wrote. ``overridden``: what overrides make of the second one; null is a document.
+    ``warnings``: of a document."""
 
     first: int | None
     second: int | None
     changes: list[Any]
     overridden: list[Any]
+    warnings: list[FieldError]
 
 
 def compare(first: int | None, second: int | None, document: Json | None) -> ComparedVersions:
     """From version ``first`` to a document, or to version ``second``; the version in force where one is not given."""
-    one = _version(first)
+    one, warnings = _version(first), list[FieldError]()
     if document is None:
         two = _version(second)
         to = versions.written(two)
@@ -118,7 +120,9 @@ def compare(first: int | None, second: int | None, document: Json | None) -> Com
         to, rows = documents.validate(document)
         live = [versions.as_override(row) for row in versions.live_overrides(database_now())]
         two, held = None, versions.effective(to, rows, live).document
-    return ComparedVersions(one and one.pk, two and two.pk, diff(versions.written(one), to), diff(to, held))
+        warnings = rights.unheld(rows)
+    found = diff(versions.written(one), to), diff(to, held)
+    return ComparedVersions(one and one.pk, two and two.pk, *found, warnings)
 
 
 def _version(number: int | None) -> PolicyVersion | None:

@@ -3,8 +3,10 @@
 import datetime as dt
 from typing import Any
 
-from controlplane.policy import decisions, versions
+from contract.problems import FieldError
+from controlplane.policy import decisions, documents, rights, versions
 from controlplane.statestore.actions.duty import database_now
+from controlplane.statestore.errors import Invalid
 from controlplane.statestore.models import PolicyOverride, PolicyProposal, PolicyVersion
 from controlplane.statestore.queries.paging import Cursor, Page, by_number, page
 
@@ -28,7 +30,17 @@ def proposal(number: int) -> Json | None:
     """One with its payload; ``None`` when there is none."""
     found = PolicyProposal.objects.select_related("author", "decided_by", "base").filter(pk=number)
     row = found.first() if 0 < number < 2**63 else None
-    return _proposal(row, _in_force(), database_now()) | {"payload": row.payload} if row else None
+    if row is None:
+        return None
+    return _proposal(row, _in_force(), database_now()) | {"payload": row.payload, "warnings": _warnings(row.payload)}
+
+
+def _warnings(payload: Json) -> list[FieldError]:
+    """Of the document that it would put in force, where that can still be read."""
+    try:
+        return rights.unheld(documents.validate(payload["document"])[1])
+    except (KeyError, Invalid):
+        return []
 
 
 def _proposal(row: PolicyProposal, base: PolicyVersion | None, now: dt.datetime) -> Json:

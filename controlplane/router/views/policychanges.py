@@ -62,6 +62,7 @@ class PolicyDiff(View):
                 "staged": sum(map(staged, found.changes)),
                 "changes": _told(found.changes),
                 "overridden": _told(found.overridden),
+                "warnings": found.warnings,
             }
         )
 

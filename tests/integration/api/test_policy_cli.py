@@ -79,6 +79,7 @@ def test_an_operator_changes_the_policy_with_hydractl(hydractl: Hydractl, tmp_pa
     doubtful = hydractl("policy", "validate", "-f", str(file))
     assert doubtful.returncode == 0 and "valid, with 1 warning" in doubtful.stdout
     assert "queues.default.submit (line 2, column 13): there is no account 'zoe'" in doubtful.stderr
+    assert "there is no account 'zoe'" in hydractl("policy", "diff", "-f", str(file)).stderr
     file.write_text("- a list")
     assert hydractl("policy", "validate", "-f", str(file)).returncode == 2
     assert hydractl("policy", "get", role="tenant").returncode == 2

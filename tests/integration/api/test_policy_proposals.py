@@ -66,6 +66,7 @@ def test_a_change_waits_for_another_operator(guarded: World) -> None:
     assert [p["id"] for p in listed] == [found["id"]] and "payload" not in listed[0]
     shown = guarded["second"].get(f"policy/proposals/{found['id']}").json()
     assert shown["payload"]["document"]["queues"]["new"] == {}
+    assert shown["warnings"] == []
     answer = approve(guarded, found["id"])
     assert answer.status_code == 200, answer.content
     done, now = answer.json(), guarded["operator"].get("policy").json()
@@ -93,6 +94,12 @@ def test_who_has_to_be_there_to_approve_stays(guarded: World, path: str, body: A
     assert guarded["operator"].get("accounts/second").json()["role"] == "operator"
     assert approve(guarded, propose(guarded, new={})["id"]).status_code == 200
     assert guarded["operator"].post("accounts/tenant/close").status_code == 200
+
+
+def test_who_approves_is_told_of_slips(guarded: World) -> None:
+    found = propose(guarded, new={"submit": ["tenent"]})
+    for told in (found, guarded["second"].get(f"policy/proposals/{found['id']}").json()):
+        assert [(w["field"], w["remedy"]) for w in told["warnings"]] == [("queues.new.submit", "did you mean tenant?")]
 
 
 def test_nobody_approves_their_own(guarded: World) -> None:

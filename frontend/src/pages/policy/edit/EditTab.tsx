@@ -11,6 +11,7 @@ import { planCommand } from "../model/commands";
 import type { Schema } from "../model/schema";
 import { fileText, fromPointer, toPointer, type Problem } from "../model/text";
 import { useChosen } from "../pager";
+import { Warnings } from "../Warnings";
 import { useSpread } from "../spread";
 import type { Path, Policy } from "../types";
 import { FormView } from "./FormView";
@@ -65,7 +66,7 @@ function Edit({ draft, active, schema, reread }: { draft: DraftView; active: Pol
         <Button disabled={check.state === "wrong" || !draft.dirty} title={draft.dirty ? undefined : "Nothing is changed yet"} onClick={() => put({ step: "plan" }, false)}>Plan and push…</Button>
       </div>
       <DraftNote draft={draft} active={active} />
-      {check.warnings.map((w) => <Notice key={w.message} kind="warn"><b>{w.field}</b>: {w.message}; {w.remedy}</Notice>)}
+      <Warnings warnings={check.warnings} />
       {check.problems.length > 0 && <Problems problems={check.problems} go={(p) => put(p.field ? { at: toPointer(p.field.split(".")), view: "text" } : { view: "text" })} />}
       {view === "text" ? (
         <Suspense fallback={<Loading lines={10} label="Loading the editor" />}>

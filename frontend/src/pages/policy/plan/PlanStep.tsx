@@ -7,6 +7,7 @@ import { Card, Failed, Loading, Notice } from "../../../ui/parts";
 import type { Check } from "../edit/useCheck";
 import type { DraftView } from "../edit/useDraft";
 import { Changes, Refusal } from "../parts";
+import { Warnings } from "../Warnings";
 import type { Diff, Plan, Policy } from "../types";
 import { SimulateCard } from "../whatif/SimulateCard";
 import { Conflict } from "./Conflict";
@@ -54,6 +55,7 @@ export default function PlanStep({ draft, active, check, reread, back, simulatio
         <Notice kind="bad"><strong>The document is not right yet.</strong> {check.problems[0]?.message ?? check.error?.message} <button type="button" className="linkish" onClick={back}>Back to it</button></Notice>
       ) : (
         <>
+          <Warnings warnings={check.warnings} />
           <Card title="What changes" aside={diff.data && <span className="muted small">{diff.data.total} {diff.data.total === 1 ? "change" : "changes"}</span>}>
             {diff.error ? <Refusal error={diff.error} /> : diff.data ? <Changes changes={diff.data.changes} total={diff.data.total} /> : <Loading lines={3} />}
             {diff.data && diff.data.overridden.length > 0 && <><h3 className="policy-sub">With the temporary overrides of now</h3><Changes changes={diff.data.overridden} /></>}

@@ -17,6 +17,7 @@ import { Paged, useCursor } from "../pager";
 import { Wide } from "../../../ui/wide";
 import { Changes } from "../parts";
 import { useSpread } from "../spread";
+import { Warnings } from "../Warnings";
 import type { Json, Proposal, ProposalRow } from "../types";
 
 const WORDS: Record<Proposal["state"], string> = {
@@ -83,6 +84,7 @@ function One({ proposal, me }: { proposal: Proposal; me: Me }) {
         {proposal.decided_by && <div><dt>Decided by</dt><dd>{proposal.decided_by}: {proposal.decision}</dd></div>}
         {proposal.result?.version && <div><dt>Came to</dt><dd>version {proposal.result.version}</dd></div>}
       </dl>
+      <Warnings warnings={proposal.warnings} />
       <h3 className="policy-sub">What it changes</h3>
       <Changes changes={proposal.changes} />
       <div className="row wrap policy-actions">
