@@ -1602,7 +1602,7 @@ export interface components {
             };
             queues: number;
             /** @default [] */
-            warnings?: components["schemas"]["FieldError"][];
+            warnings: components["schemas"]["FieldError"][];
         };
         PolicyCheckRequest: {
             /** @description As GET /api/v1/policy/schema describes it */
@@ -1632,7 +1632,8 @@ export interface components {
         /**
          * @description ``to`` is null where it is a document. ``changes``: of what operators write, the first ``total`` of them cut to
          *     1,000. ``overridden``: what temporary overrides make of the second. ``staged``: of ``total``, those that a rollout's
-         *     first stage begins with; the others change with its last one, everywhere at once.
+         *     first stage begins with; the others change with its last one, everywhere at once. warnings: of a document, as
+         *     ``PolicyChecked`` has them.
          */
         PolicyDiff: {
             changes: components["schemas"]["PolicyChange"][];
@@ -1643,6 +1644,8 @@ export interface components {
             staged: number;
             to: number | null;
             total: number;
+            /** @default [] */
+            warnings: components["schemas"]["FieldError"][];
         };
         /** @description ``text``: ``root.ads guaranteed +20 %``. ``refused``: it should hold, and ``problem`` says why it does not. */
         PolicyOverride: {
@@ -1741,7 +1744,10 @@ export interface components {
             /** @enum {string} */
             state: "pending" | "expired" | "stale" | "approved" | "rejected" | "withdrawn";
         };
-        /** @description ``payload``: all it would do; of the kind ``document`` the document as ``payload.document``. */
+        /**
+         * @description ``payload``: all it would do; of the kind ``document`` the document as ``payload.document``. warnings: of that,
+         *     as ``PolicyChecked`` has them.
+         */
         ProposalDetail: {
             author: string;
             base: number;
@@ -1764,6 +1770,8 @@ export interface components {
             } | null;
             /** @enum {string} */
             state: "pending" | "expired" | "stale" | "approved" | "rejected" | "withdrawn";
+            /** @default [] */
+            warnings: components["schemas"]["FieldError"][];
         };
         ProposalPage: {
             next: string | null;

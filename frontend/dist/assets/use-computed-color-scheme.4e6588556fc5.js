@@ -1,1 +1,0 @@
-import{$ as e,J as t}from"./index.40c77a3dd3bd.js";function n(n,r={getInitialValueInEffect:!0}){let i=e(n,r),{colorScheme:a}=t();return a===`auto`?i:a}export{n as t};
