@@ -30,10 +30,11 @@ class Downloads:
     def view(self, request: Any) -> Streamed:
         if request.path.startswith("/node/"):
             request.user = NodePrincipal(self.node, 1, "")
-        self.files.append(tempfile.TemporaryFile())  # noqa: SIM115 - the answer closes it
-        self.files[-1].write(b"some")
-        self.files[-1].seek(0)
-        return Streamed(Pieces(self.files[-1], 4))
+        file = tempfile.TemporaryFile()  # noqa: SIM115 - the answer closes it
+        file.write(b"some")
+        file.seek(0)
+        self.files.append(file)
+        return Streamed(Pieces(file, 4))
 
     async def asked(self, token: bytes, path: str = PATH) -> int:
         told: list[Any] = []
