@@ -16,6 +16,7 @@ from django.db.models import Q
 from contract import jobspec
 from contract.jobspec import JobSpec
 from contract.problems import FieldError
+from controlplane.accounts import writes
 from controlplane.accounts.models import User
 from controlplane.accounts.rights import is_operator
 from controlplane.router import cluster, impossible, intake, outlook, receivers, secrets
@@ -120,6 +121,7 @@ def _prepare(user: User, data: list[Any], prefix: str) -> _Ready:
     for job in ready.new:
         claimed[job.queue] = claimed.get(job.queue, Live()).plus(Live(1, job.tasks, job.size))
     cluster.claim_live_jobs(user.pk, claimed, "jobs" if prefix else "groups")
+    writes.claim(user, len(ready.new) - 1, sum(job.size for job in ready.new))  # the first is the request itself
     return ready
 
 

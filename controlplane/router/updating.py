@@ -9,6 +9,7 @@ from django.conf import settings
 from contract.jobs import RollbackRequest, RolloutRequest, ScaleRequest, UpdateRequest
 from contract.jobspec import GroupSpec, JobSpec, parse
 from contract.problems import FieldError
+from controlplane.accounts import writes
 from controlplane.accounts.models import User
 from controlplane.accounts.rights import is_operator
 from controlplane.router import cluster, secrets, submission
@@ -151,6 +152,7 @@ def _size(user: User, job: Job, spec: Json) -> int:
         wrong = FieldError("spec.groups", f"comes to {size:,} bytes, at most {most:,} are allowed", remedy)
         raise Invalid("the job says too much", [wrong])
     _claim(user, job, Live(size=max(0, size - job.spec_bytes)), "spec.groups")
+    writes.claim(user, 0, size)
     return size
 
 

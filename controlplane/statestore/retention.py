@@ -8,8 +8,8 @@ import structlog
 from django.conf import settings
 from django.contrib.sessions.models import Session
 from django.core.files.storage import default_storage
-from django.db import transaction
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db import connection, transaction
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Sum
 from knox.models import AuthToken
 
 from controlplane import clock
@@ -45,6 +45,15 @@ BATCH = 500
 MAX_BATCHES = 200  # per run; the next run goes on
 MOST = BATCH * MAX_BATCHES
 IDEMPOTENCY_DAYS = 1
+GIB = 1 << 30
+
+_ENDED = Job.objects.filter(state__gte=JobState.SUCCEEDED)
+_LAST_BEYOND = """
+SELECT max(id) FROM (
+    SELECT id, row_number() OVER newest AS jobs, sum(spec_bytes) OVER newest AS size
+    FROM statestore_job WHERE owner_id = %s AND state >= %s WINDOW newest AS (ORDER BY id DESC)
+) AS ended WHERE jobs > %s OR size > %s
+"""
 
 
 def run(now: dt.datetime | None = None) -> dict[str, int]:
@@ -67,11 +76,28 @@ def run(now: dt.datetime | None = None) -> dict[str, int]:
 def purge_jobs(now: dt.datetime) -> int:
     """Jobs that ended more than ``history_days`` ago, with all that hangs on them."""
     cutoff = now - dt.timedelta(days=settings.HYDRA["history_days"])
-    old = Job.objects.filter(finished_at__lt=cutoff, state__gte=JobState.SUCCEEDED).order_by("finished_at")
+    return _jobs(_ENDED.filter(finished_at__lt=cutoff).order_by("finished_at"))
+
+
+def purge_crowds(now: dt.datetime) -> int:
+    """The oldest ended jobs of accounts that have more of them, or that say more, than one account may keep."""
+    most = int(settings.HYDRA["history_jobs_per_user"]), int(settings.HYDRA["history_max_gib_per_user"] * GIB)
+    kept = _ENDED.values("owner_id").annotate(jobs=Count("pk"), size=Sum("spec_bytes"))
+    removed = 0
+    for each in kept.filter(Q(jobs__gt=most[0]) | Q(size__gt=most[1])).order_by("owner_id"):
+        with connection.cursor() as cursor:
+            cursor.execute(_LAST_BEYOND, [each["owner_id"], JobState.SUCCEEDED, *most])
+            ((last,),) = cursor.fetchall()
+        if last is not None:
+            removed += _jobs(_ENDED.filter(owner_id=each["owner_id"], pk__lte=last).order_by("pk"))
+    return removed
+
+
+def _jobs(ended: QuerySet[Job]) -> int:
     removed = 0
     for _ in range(MAX_BATCHES):
         with transaction.atomic():
-            ids = list(old.select_for_update(skip_locked=True).values_list("pk", flat=True)[:BATCH])
+            ids = list(ended.select_for_update(skip_locked=True).values_list("pk", flat=True)[:BATCH])
             Job.objects.filter(pk__in=ids).delete()
         removed += len(ids)
         if len(ids) < BATCH:
@@ -217,6 +243,7 @@ def purge_idempotency_keys(now: dt.datetime) -> int:
 
 _DUTIES: dict[str, Callable[[dt.datetime], int]] = {
     "jobs": purge_jobs,
+    "crowds": purge_crowds,
     "partitions": lambda now: len(partitions.drop_old(now.date())),
     "artifacts": purge_artifacts,
     "parts": purge_parts,

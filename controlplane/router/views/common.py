@@ -17,6 +17,7 @@ from pydantic_core import from_json
 from rest_framework.exceptions import ParseError
 from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.parsers import JSONParser
+from rest_framework.permissions import SAFE_METHODS
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.settings import api_settings
@@ -24,6 +25,7 @@ from rest_framework.views import APIView
 
 from contract.findings import explain, spelling
 from contract.problems import FieldError, Problem
+from controlplane.accounts import writes
 from controlplane.accounts.models import User
 from controlplane.accounts.throttles import ByAccount
 from controlplane.statestore.actions.audit import Actor
@@ -257,6 +259,8 @@ class View(APIView):
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         """Who may ask is asked first."""
         super().initial(request, *args, **kwargs)
+        if request.method not in SAFE_METHODS and isinstance(request.user, User):
+            writes.claim(request.user, 1)
         if request.query_params:
             refuse_unknown(self, request)
 

@@ -11,6 +11,7 @@ from rest_framework.response import Response
 from contract.jobs import ActionsAnswer, ActionsRequest, JobChecked, JobDetail, MoveRequest
 from contract.jobspec import JobRequest
 from contract.problems import FieldError
+from controlplane.accounts import writes
 from controlplane.accounts.models import User
 from controlplane.accounts.rights import is_operator
 from controlplane.router import cluster, submission
@@ -95,6 +96,7 @@ class JobActions(View):
                 changes.append(_change(account(request), asked, job))
             results.append({"job": number, "accepted": not refused, "refused": refused})
         if changes:
+            writes.claim(account(request), len(changes) - 1)
             actions.change(actor(request), changes)
         return Response({"accepted": len(changes), "results": results}, status=202)
 

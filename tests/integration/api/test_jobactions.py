@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
+from controlplane.accounts import writes
 from controlplane.statestore.actions import savedviews
 from controlplane.statestore.models import AuditEntry, Intent, Job
 from tests.integration.api.world import World, job
@@ -92,6 +93,22 @@ def test_many_at_once_are_each_answered(world: World) -> None:
 def test_many_at_once_refuses_what_it_cannot_read(world: World, body: dict[str, object], field: str) -> None:
     answer = world["operator"].post("jobs/actions", body)
     assert answer.status_code == 422 and answer.json()["errors"][0]["field"] == field
+
+
+def test_what_one_account_has_written_an_hour_is_bounded(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    jobs = [put(world) for _ in range(5)]
+    monkeypatch.setattr(writes, "_writes", writes.Writes(9))
+    asked = {"action": "priority", "jobs": jobs, "priority": 3}
+    assert world["tenant"].post("jobs/actions", asked).status_code == 202
+    before = AuditEntry.objects.count(), Intent.objects.count()
+    refused = world["tenant"].post("jobs/actions", asked)
+    assert refused.status_code == 429 and int(refused["Retry-After"]) > 0
+    assert "9 jobs and other things an hour" in refused.json()["detail"]
+    assert (AuditEntry.objects.count(), Intent.objects.count()) == before
+    many = world["tenant"].post("jobs/bulk", {"jobs": [job() for _ in range(5)]})
+    assert many.status_code == 429 and Job.objects.count() == 5
+    assert world["tenant"].get("jobs").status_code == 200, "who looks writes nothing"
+    assert world["operator"].post("jobs/actions", asked).status_code == 202
 
 
 def test_many_at_once_takes_few_queries(world: World, django_assert_max_num_queries: object) -> None:

@@ -114,6 +114,23 @@ def test_ended_jobs_past_their_time_are_purged_and_no_others():
     assert not TaskGroup.objects.filter(job_id=gone.pk).exists()
 
 
+@pytest.mark.parametrize(
+    ("setting", "most", "kept"),
+    [("history_jobs_per_user", 3, 3), ("history_max_gib_per_user", 2500 / 2**30, 2), ("history_jobs_per_user", 9, 5)],
+)
+def test_of_one_account_the_oldest_ended_jobs_go_beyond_what_it_may_keep(monkeypatch, setting, most, kept):
+    monkeypatch.setitem(settings.HYDRA, setting, most)
+    live = add_job(NOW, JobState.RUNNING)
+    ended = [add_job(NOW, JobState.FAILED, NOW) for _ in range(5)]
+    Job.objects.update(spec_bytes=1000)
+    other = User.objects.create(username="other")
+    others = add_job(NOW, JobState.FAILED, NOW)
+    Job.objects.filter(pk=others.pk).update(owner=other)
+    assert retention.purge_crowds(NOW) == 5 - kept
+    left = {live.pk, others.pk} | {job.pk for job in ended[5 - kept :]}
+    assert set(Job.objects.values_list("pk", flat=True)) == left
+
+
 def test_idempotency_keys_last_a_day():
     owner = User.objects.create(username="other")
     IdempotencyKey.objects.create(owner=owner, key="k", request_sha256="", response={})
