@@ -15,13 +15,14 @@ from tests.integration.rm.cluster import Cluster, Nodes
 from tests.integration.rm.federation import OPEN, SMALL, Federation
 from wire.states import ContainerState, JobState
 
+LOST = {"policy": "rehome", "parameters": {"after_s": 1.0}}
+
 
 @pytest.fixture
 def federation(cluster: Cluster, settings: LazySettings) -> Federation:
     settings.HYDRA = settings.HYDRA | {"heartbeat_s": 0.1, "lease_s": 60.0}
     made = Federation(cluster, pace_s=0.0)
-    lost = {"policy": "rehome", "parameters": {"after_s": 1.0}}
-    cluster.policy({"default": {"guaranteed": 1.0} | OPEN}, lost_sub_clusters=lost)
+    cluster.policy({"default": {"guaranteed": 1.0} | OPEN}, lost_sub_clusters=LOST)
     made.rounds()
     return made
 
@@ -116,6 +117,41 @@ def test_a_job_goes_on_when_its_home_and_all_its_nodes_are_gone(federation: Fede
     found = attempts(federation, job)
     assert sorted(t for t, state in found if state == ContainerState.SUCCEEDED) == list(range(60))
     assert sum(state == ContainerState.LOST for _, state in found) == 16
+
+
+def test_what_jobs_need_at_once_is_nobody_elses_while_they_move(federation: Federation) -> None:
+    f = federation
+    f.west.policy({"default": {"guaranteed": 1.0} | OPEN}, lost_sub_clusters=LOST, admission={"policy": "gac"})
+    rounds(f, 2)
+    job = f.west.submit(SMALL | {"count": 4, "gang": True})
+    rounds(f, 2)
+    held = sum(amounts(f).values())
+    assert held == amounts(f)[f.west.sub.pk] > 0
+    fall_silent(f, 0)
+    reap(f)
+    home = f.west.job(job).home_id
+    assert home != f.west.sub.pk
+    for cluster in f.clusters[1:]:
+        if cluster.sub.pk != home:
+            assert seen_elsewhere(f, cluster.sub.pk) == held
+    rounds(f, 2)
+    assert amounts(f) == {home: held}
+    finish(f, job)
+    assert not any(amounts(f).values())
+
+
+def amounts(f: Federation) -> dict[int, int]:
+    """Of the memory that jobs need at once, what is counted where."""
+    asked = "SELECT sub_cluster_id, running FROM statestore_admissioncount WHERE queue = 'root.default#' AND owner = -1"
+    return {sub: running for sub, running in f.west.rows(asked) if running}
+
+
+def seen_elsewhere(f: Federation, sub: int) -> int:
+    version = f.west.one("SELECT id FROM statestore_policyversion WHERE active")
+    of_others = (
+        f"statestore_admitted_elsewhere({sub}::smallint, {version}, ARRAY['root.default#'], ARRAY[-1]::bigint[])"
+    )
+    return int(f.west.one(f"SELECT running FROM {of_others}"))
 
 
 def test_nodes_that_still_report_keep_their_containers_for_the_new_home(federation: Federation) -> None:
