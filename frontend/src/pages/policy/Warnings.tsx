@@ -2,6 +2,11 @@
 import type { FieldError } from "../../api/types";
 import { Notice } from "../../ui/parts";
 
-export function Warnings({ warnings }: { warnings: FieldError[] }) {
-  return warnings.map((w) => <Notice key={w.message} kind="warn"><b>{w.field}</b>: {w.message}; {w.remedy}</Notice>);
+/** go: to the field, where it can be gone to. */
+export function Warnings({ warnings, go }: { warnings: FieldError[]; go?: (field: string) => void }) {
+  return warnings.map((w) => (
+    <Notice key={w.message} kind="warn">
+      {go ? <button type="button" className="linkish" onClick={() => go(w.field)}>{w.field}</button> : <b>{w.field}</b>}: {w.message}; {w.remedy}
+    </Notice>
+  ));
 }

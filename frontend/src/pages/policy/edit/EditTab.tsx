@@ -44,6 +44,7 @@ function Edit({ draft, active, schema, reread }: { draft: DraftView; active: Pol
   const at = search.get("at");
   const path = at ? fromPointer(at) : null;
   const go = (to: Path) => put({ at: toPointer(to) });
+  const toText = (field?: string) => put({ view: "text", ...(field ? { at: toPointer(field.split(".")) } : {}) });
   if (search.get("step") === "plan") {
     // Of the text as it was kept then: another text was not simulated.
     const [simulation, of] = (search.get("simulation") ?? "").split("-");
@@ -66,15 +67,15 @@ function Edit({ draft, active, schema, reread }: { draft: DraftView; active: Pol
         <Button disabled={check.state === "wrong" || !draft.dirty} title={draft.dirty ? undefined : "Nothing is changed yet"} onClick={() => put({ step: "plan" }, false)}>Plan and push…</Button>
       </div>
       <DraftNote draft={draft} active={active} />
-      <Warnings warnings={check.warnings} />
-      {check.problems.length > 0 && <Problems problems={check.problems} go={(p) => put(p.field ? { at: toPointer(p.field.split(".")), view: "text" } : { view: "text" })} />}
+      <Warnings warnings={check.warnings} go={toText} />
+      {check.problems.length > 0 && <Problems problems={check.problems} go={(p) => toText(p.field)} />}
       {view === "text" ? (
         <Suspense fallback={<Loading lines={10} label="Loading the editor" />}>
           <section className="card policy-editor" aria-label="Text of the policy">
             <Editor text={draft.text} schema={schema} subClusters={subClusters} problems={check.problems} at={path} onChange={draft.set} onSave={() => { if (check.state === "right" && draft.dirty) put({ step: "plan" }, false); }} />
           </section>
         </Suspense>
-      ) : <FormView text={draft.text} base={draft.base} schema={schema} problems={check.problems} at={path} go={go} onChange={draft.set} toText={() => put({ view: "text" })} />}
+      ) : <FormView text={draft.text} base={draft.base} schema={schema} problems={check.problems} at={path} go={go} onChange={draft.set} toText={() => toText()} />}
     </>
   );
 }
