@@ -135,7 +135,7 @@ class Maintenance(Answer):
     ends_at: dt.datetime
     lead_s: int
     message: str
-    state: Annotated[str, one_of("planned", "active", "over", "cancelled")]
+    state: Annotated[str, one_of("planned", "emptying", "active", "over", "cancelled")]
     nodes: int
     created_at: dt.datetime
     created_by: str | None

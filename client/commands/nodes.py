@@ -127,8 +127,10 @@ def _window_line(n: Node) -> str:
     w = n.maintenance
     if not w:
         return ""
-    starts, ends = plain(w.starts_at), plain(w.ends_at)
-    return f"{'now, until' if w.active else f'{starts} to'} {ends}" + (f": {w.message}" if w.message else "")
+    span = f"{plain(w.starts_at)} to {plain(w.ends_at)}"
+    if w.active:
+        span = f"now, until {plain(w.ends_at)}" if w.starts_at <= datetime.now(UTC) else f"{span}, being emptied for it"
+    return span + (f": {w.message}" if w.message else "")
 
 
 @node.command("cordon")
@@ -283,7 +285,7 @@ _WINDOWS: list[Column[Maintenance]] = [
 
 @maintenance.command("list")
 def maintenance_list(ctx: typer.Context, output: OutputOption = Format.table) -> None:
-    """Windows that are planned or active."""
+    """Windows that are planned, whose nodes are being emptied, or that are active."""
     with connected(ctx) as client:
         show(client.maintenance(), _WINDOWS, output, nothing="No maintenance is planned.")
 

@@ -1075,7 +1075,7 @@ export interface components {
             /** Format: date-time */
             starts_at: string;
             /** @enum {string} */
-            state: "planned" | "active" | "over" | "cancelled";
+            state: "planned" | "emptying" | "active" | "over" | "cancelled";
             sub_cluster: string;
         };
         MaintenanceList: {

@@ -26,6 +26,7 @@ const WORDS: Record<string, [string, Tone]> = {
   LEAVING: ["Leaving", "stopping"],
   MAINTENANCE: ["Maintenance", "stopping"],
   DRAINED: ["Drained", "waiting"],
+  EMPTYING: ["Emptying", "stopping"],
   ACTIVE: ["Active", "stopping"],
   PLANNED: ["Planned", "pending"],
   DECOMMISSIONED: ["Decommissioned", "killed"],

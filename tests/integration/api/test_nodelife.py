@@ -185,11 +185,13 @@ def test_maintenance_windows_are_made_seen_and_cancelled(world: World, here: int
     assert Intent.objects.filter(kind="maintenance").count() == 1
     assert told(world, here)["maintenance"]["active"] is False
     soon = world["operator"].post("maintenance", window(node="", labels="rack == r1", lead_s=3 * 3600)).json()
-    assert soon["state"] == "active"
+    assert soon["state"] == "emptying"
     carried_out()
     assert told(world, here)["drained"], "it is kept from work, and empty"
     listed = world["tenant"].get("maintenance").json()["results"]
     assert [w["id"] for w in listed] == [made.json()["id"], soon["id"]]
+    MaintenanceWindow.objects.filter(pk=soon["id"]).update(starts_at=timezone.now())
+    assert [w["state"] for w in world["tenant"].get("maintenance").json()["results"]] == ["active", "planned"]
     for each in listed:
         assert world["operator"].post(f"maintenance/{each['id']}/cancel").json()["state"] == "cancelled"
     assert world["operator"].post(f"maintenance/{soon['id']}/cancel").status_code == 200, "asking twice"

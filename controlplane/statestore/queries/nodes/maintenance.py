@@ -35,6 +35,10 @@ class Window:
         """As of ``window_phase``."""
         return window_phase(now, self.row.starts_at - dt.timedelta(seconds=self.row.lead_s), self.row.ends_at)
 
+    def leads(self, now: dt.datetime) -> bool:
+        """Whether it is about to begin: its nodes are being emptied."""
+        return self.active(now) and now < self.row.starts_at
+
     def active(self, now: dt.datetime) -> bool:
         """Whether its nodes are kept from work already."""
         return self.phase(now) == "active"
@@ -75,7 +79,7 @@ def as_json(row: MaintenanceWindow, nodes: Iterable[Json]) -> Json:
         "ends_at": row.ends_at,
         "lead_s": row.lead_s,
         "message": row.message,
-        "state": "cancelled" if row.cancelled_at else window.phase(now),
+        "state": "cancelled" if row.cancelled_at else "emptying" if window.leads(now) else window.phase(now),
         "nodes": sum(n["sub_cluster_id"] == row.sub_cluster_id and window.matches(n) for n in nodes),
         "created_at": row.created_at,
         "created_by": row.created_by.username if row.created_by else None,
