@@ -101,7 +101,8 @@ function Wish({ node }: { node: Node }) {
     const details = [meaning, until].filter(Boolean).join("; ");
     lines.push(`${word}${who}${details ? `: ${details}` : ""}.${node.message ? ` ${node.message}` : ""}`);
   }
-  if (w) lines.push(`${w.active ? "Maintenance" : "Maintenance is planned from " + moment(w.starts_at)} until ${moment(w.ends_at)}.${w.message ? ` ${w.message}` : ""}`);
+  const begun = w && Date.parse(w.starts_at) <= Date.now();
+  if (w) lines.push(`${w.active && begun ? "Maintenance" : `${w.active ? "Being emptied for maintenance" : "Maintenance is planned"} from ${moment(w.starts_at)}`} until ${moment(w.ends_at)}.${w.message ? ` ${w.message}` : ""}`);
   if (node.health_text) lines.push(`Its health script says: ${node.health_text}`);
   return <>{lines.map((line) => <p key={line}>{line}</p>)}</>;
 }
