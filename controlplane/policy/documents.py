@@ -4,6 +4,7 @@ Their shape and rules are the contract's (``contract.policy``); ``policy.rows`` 
 """
 
 import functools
+import marshal
 from collections.abc import Collection
 from typing import Any
 
@@ -16,11 +17,25 @@ from controlplane.policy.rows import flattened
 from controlplane.statestore.actions.policy import QueueRow
 from controlplane.statestore.errors import Invalid
 
+_PLAIN = 2  # marshal's last format that does not depend on which objects a document shares
 DEFAULT: dict[str, Any] = {"queues": {"default": {"guaranteed": 1.0, "open_to_all": True}}}
 
 
 def parse(document: Any) -> PolicyDocument:
-    """The document as typed values. ``Invalid`` names what has the wrong shape."""
+    """The document as typed values, to be read only. ``Invalid`` names what has the wrong shape."""
+    try:
+        return _parsed(marshal.dumps(document, _PLAIN))
+    except ValueError:  # of values that no file can say
+        return _typed(document)
+
+
+@functools.lru_cache(maxsize=4)
+def _parsed(written: bytes) -> PolicyDocument:
+    """A push looks at the same few documents again and again, and one of thousands of queues takes its time."""
+    return _typed(marshal.loads(written))  # noqa: S302 - ``parse`` has written it
+
+
+def _typed(document: Any) -> PolicyDocument:
     try:
         return PolicyDocument.model_validate(document)
     except (ValidationError, RecursionError) as error:

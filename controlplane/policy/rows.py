@@ -56,7 +56,11 @@ def _effective(queue: "QueuePolicy", above: _Inherited) -> _Inherited:
     given = {name: value for name in _FROM_NEAREST if (value := getattr(queue, name)) is not None}
     if queue.state == "stopped" or queue.stopped:
         given["state"] = "stopped"
-    found = replace(above, **given, preemptable=above.preemptable and queue.preemptable)
+    if above.preemptable and not queue.preemptable:
+        given["preemptable"] = False
+    if not given:
+        return above
+    found = replace(above, **given)
     # A ceiling below what is usual above it lowers what is usual.
     return replace(found, default_priority=min(found.default_priority, found.max_priority))
 
