@@ -1,5 +1,6 @@
 """What an account keeps of artifacts: how much, which, and what of its own still wants one of them."""
 
+import json
 from typing import Any, NamedTuple
 
 from django.db import connection
@@ -31,18 +32,17 @@ _REVISIONS = tuple(f"$[*].spec{path[1:]}" for path in _FILES)
 
 def _named(column: str, paths: tuple[str, ...]) -> str:
     """Whether this column names the digest at any of these paths."""
-    return " OR ".join(f"jsonb_path_exists({column}, '{path}', d.found)" for path in paths)
+    return " OR ".join(f"jsonb_path_exists({column}, '{path}', %(found)s::jsonb)" for path in paths)
 
 
 # What was asked of a service, and its home has not begun yet, counts.
 _JOBS = f"""
-WITH d AS (SELECT jsonb_build_object('digest', %(digest)s::text) AS found)
-SELECT j.id FROM d, statestore_job j
+SELECT j.id FROM statestore_job j
  WHERE j.owner_id = %(owner)s AND j.state < {JobState.SUCCEEDED:d} AND (
        {_named("j.spec", _FILES)} OR {_named("j.revisions", _REVISIONS)}
     OR EXISTS (SELECT 1 FROM statestore_taskoutput o WHERE o.job_id = j.id AND o.digest = %(digest)s)
-    OR EXISTS (SELECT 1 FROM statestore_intent i WHERE i.job_id = j.id AND i.kind = 'update'
-                  AND ({_named("i.payload->'spec'", _FILES)}))
+    OR j.id IN (SELECT i.job_id FROM statestore_intent i
+                 WHERE i.kind = 'update' AND ({_named("i.payload->'spec'", _FILES)}))
     OR EXISTS (SELECT 1 FROM statestore_masterask m WHERE m.job_id = j.id AND ({_named("m.spec", _FILES[:1])}))
     OR EXISTS (SELECT 1 FROM statestore_masterlaunch m WHERE m.job_id = j.id AND ({_named("m.spec", _FILES[:1])})))
  ORDER BY j.id LIMIT %(limit)s
@@ -81,7 +81,7 @@ def list_page(owner_id: int, at: Cursor, size: int) -> Page:
 
 def wanted_by(owner_id: int, digest: str) -> list[str]:
     """What of the account's own wants it: jobs that have not ended, and schedules. A few; two queries."""
-    values = {"owner": owner_id, "digest": digest, "limit": NAMED + 1}
+    values = {"owner": owner_id, "digest": digest, "found": json.dumps({"digest": digest}), "limit": NAMED + 1}
     with connection.cursor() as cursor:
         cursor.execute(_JOBS, values)
         found = [f"job {number}" for (number,) in cursor.fetchall()]
