@@ -116,7 +116,7 @@ class Handler(BaseHTTPRequestHandler):
             return
         self.answer(*answer)
 
-    do_GET = do_HEAD = do_POST = do_PUT = handle_any
+    do_GET = do_HEAD = do_POST = do_PUT = do_DELETE = handle_any
 
     def answer(self, status: int, headers: dict[str, str], body: Any) -> None:
         data = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
