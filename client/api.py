@@ -36,6 +36,7 @@ from client.simulations import SimulationCalls
 from client.subclusters import SubClusterCalls
 from client.transport import Transport
 from contract.accounts import Login, Me
+from contract.artifacts import Kept, KeptArtifact
 from contract.base import Answer
 from contract.jobs import (
     Artifact,
@@ -253,6 +254,18 @@ class Client(
             with ThreadPoolExecutor(max_workers=4) as pool:
                 for done in [pool.submit(self._put, local, on_upload) for local in files]:
                     done.result()
+
+    def artifacts(self) -> Iterator[KeptArtifact]:
+        """What you keep, the largest first: what you have uploaded, and what your tasks have left."""
+        return self._pages("/artifacts", KeptArtifact, {"page_size": 500})
+
+    def artifacts_kept(self) -> Kept:
+        """How much that is, and how much you may keep."""
+        return answers.read(Kept, self._get("/artifacts", {"page_size": 1})["kept"])
+
+    def delete_artifact(self, digest: str) -> None:
+        """Keep it no longer, neither as a file nor as an output of ended jobs; it goes if nobody else keeps it."""
+        self._transport.request("DELETE", f"{PREFIX}/artifacts/{_hex(digest)}")
 
     def download(self, digest: str, target: str | Path, on_bytes: Callable[[int], None] | None = None) -> Path:
         """Fetch an artifact into the file ``target``, which appears only once its digest was checked."""

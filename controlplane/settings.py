@@ -271,6 +271,8 @@ HYDRA = {
     "log_max_mib": number("HYDRA_LOG_MAX_MIB", 4),  # kept per stream and container
     "artifact_max_mib": number("HYDRA_ARTIFACT_MAX_MIB", 512),
     "artifacts_free_mib": number("HYDRA_ARTIFACTS_FREE_MIB", 1024),  # of their disk, which may be the StateStore's
+    "artifacts_user_gib": number("HYDRA_ARTIFACTS_USER_GIB", 100),  # that an account keeps; 0: without bound
+    "artifacts_user_files": int(number("HYDRA_ARTIFACTS_USER_FILES", 100_000)),
     "artifact_days": number("HYDRA_ARTIFACT_DAYS", 14),  # unused ones are removed after this
     "max_tasks_per_job": number("HYDRA_MAX_TASKS_PER_JOB", 1_000_000),
     "max_live_jobs_per_user": number("HYDRA_MAX_LIVE_JOBS_PER_USER", 20_000),

@@ -11,6 +11,7 @@ from nodemanager.config import Config
 from nodemanager.core import Core
 from nodemanager.isolation import Isolation, uid_of
 from nodemanager.launchcontext import launch_context
+from nodemanager.lifecycle import Phase
 from nodemanager.localize import Localizer
 from nodemanager.log import note
 from nodemanager.logs import LogPusher
@@ -130,7 +131,16 @@ class ContainerManager:
         self.logs.end(format_container(cid), -1)
 
     def _collected(self, cid: int, error: str, reason: ContainerReason) -> None:
+        if error and cid in self.core.containers:
+            self._tell(cid, f"what the task leaves behind could not be kept: {error}")
+        self.logs.end(format_container(cid), -1)
         self.dispatch(ev.Collected(cid, error, reason))
+
+    def _end_log(self, cid: int, log_bytes: int) -> None:
+        """Its tasks write nothing more; what becomes of its outputs may still be said there."""
+        container = self.core.containers.get(cid)
+        if container is None or container.phase is not Phase.COLLECTING:
+            self.logs.end(format_container(cid), log_bytes)
 
     def _on_runtime_event(self, event: RuntimeEvent) -> None:
         now, cid = time.monotonic(), event.container_id
@@ -143,8 +153,8 @@ class ContainerManager:
             self.dispatch(ev.StartFailed(cid, event.error))
         elif event.kind == "exit" and event.exit is not None:
             self.rates.forget(cid)
-            self.logs.end(format_container(cid), event.log_bytes)
             self.dispatch(ev.Exited(cid, event.exit))
+            self._end_log(cid, event.log_bytes)
         elif event.kind == "sample":
             self.rates.sample(cid, event.cpu_ms, now)
             self.dispatch(ev.Sampled(cid, event.memory_mib, event.cpu_ms))
@@ -165,7 +175,7 @@ class ContainerManager:
                 self.logs.follow(format_container(cid), str(self.transfers.folder(cid)))
         for record in event.containers:
             if record.exit is not None:
-                self.logs.end(format_container(record.container_id), -1)
+                self._end_log(record.container_id, -1)
         if first:
             self.dispatch(ev.Recovered())
             self._sweep(held)

@@ -15,12 +15,17 @@ from client.api import Client
 from client.commands.common import JobArgument, connected
 from client.errors import client_error
 from client.progress import uploading
-from client.screen import Column, Format, OutputOption, console, print_json, printable, show, size
+from client.screen import Column, Format, OutputOption, console, noted, print_json, printable, say, show, size
+from contract.artifacts import Kept, KeptArtifact, MadeBy
 from contract.jobs import Artifact, Output
 
 artifacts = typer.Typer(no_args_is_help=True, help="Files by their SHA-256: what jobs bring and leave behind.")
 
-
+LIST: list[Column[KeptArtifact]] = [
+    ("SHA-256", lambda a: a.digest), ("SIZE", lambda a: size(a.size)), ("OUTPUT", lambda a: _made_by(a.output)),
+    ("MADE", lambda a: a.created_at), ("USED", lambda a: a.last_used_at),
+]  # fmt: skip
+LimitOption = Annotated[int, typer.Option("--limit", "-n", min=0, help="At most so many; 0: all.")]
 GroupOption = Annotated[str | None, typer.Option("--group", "-g", help="Of this group only.")]
 IndexOption = Annotated[int | None, typer.Option("--index", "-i", min=0, help="Of this task of the group only.")]
 NameArgument = Annotated[str | None, typer.Argument(metavar="[NAME]", help="Only outputs of this name.")]
@@ -171,6 +176,37 @@ def artifacts_has(
     else:
         print("yes" if there else "no")
     raise typer.Exit(0 if there else 1)
+
+
+@artifacts.command("list")
+def artifacts_list(ctx: typer.Context, limit: LimitOption = 100, output: OutputOption = Format.table) -> None:
+    """What you keep, the largest first: what you have uploaded, and what your tasks have left."""
+    with connected(ctx) as client:
+        show(client.artifacts(), LIST, output, nothing="You keep no artifacts.", limit=limit)
+        if output is Format.table:
+            say(_said(client.artifacts_kept()))
+
+
+def _said(kept: Kept) -> str:
+    files, most = f"{kept.files:,}", f" of at most {kept.files_max:,}" if kept.files_max else ""
+    return f"{files}{most} files, {size(kept.size)}" + (f" of at most {size(kept.size_max)}" if kept.size_max else "")
+
+
+def _made_by(output: MadeBy | None) -> str:
+    return f"{output.job}/{output.group}/{output.index} {output.name}" if output else "-"
+
+
+@artifacts.command("rm")
+def artifacts_rm(
+    ctx: typer.Context,
+    digests: Annotated[list[str], typer.Argument(metavar="DIGEST...", help="SHA-256, 64 hexadecimal digits.")],
+    output: OutputOption = Format.table,
+) -> None:
+    """Keep files no longer, neither as uploads nor as outputs of ended jobs; not those that live jobs want."""
+    with connected(ctx) as client:
+        for digest in digests:
+            client.delete_artifact(digest)
+    noted({"deleted": digests}, f"{len(digests)} deleted", output)
 
 
 def register(app: typer.Typer) -> None:

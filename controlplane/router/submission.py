@@ -300,6 +300,7 @@ def _new_job(spec: JobSpec, home_id: int, routed: str, warned: str) -> NewJob:
         groups,
         routed=routed,
         warned=warned,
+        files=tuple({f.digest for _, f in _files(spec)}),
         of_all=sum(len(file.model_dump_json()) for file in spec.files),
     )
 

@@ -96,6 +96,7 @@ api = [
     path("containers/<str:container>/logs/merged", containers.MergedLogs.as_view(), name="container-logs-merged"),
     path("containers/<str:container>/exec", execs.ContainerExec.as_view(), name="container-exec"),
     path("containers/<str:container>/forward", execs.ContainerForward.as_view(), name="container-forward"),
+    path("artifacts", artifacts.Artifacts.as_view(), name="artifacts"),
     path("artifacts/<str:digest>", artifacts.ArtifactDetail.as_view(), name="artifact"),
     path("saved-views", savedviews.SavedViews.as_view(), name="saved-views"),
     path("saved-views/<int:view_id>", savedviews.SavedViewDetail.as_view(), name="saved-view"),

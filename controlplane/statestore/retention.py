@@ -1,7 +1,7 @@
 """The end of what has been kept long enough. Bounded batches, each a transaction of its own."""
 
 import datetime as dt
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import structlog
@@ -15,7 +15,8 @@ from knox.models import AuthToken
 from controlplane import clock
 from controlplane.statestore import partitions
 from controlplane.statestore.actions import endpoints, execs, simulations
-from controlplane.statestore.actions.artifacts import name_of
+from controlplane.statestore.actions.artifacts import erased, name_of
+from controlplane.statestore.actions.keeping import named
 from controlplane.statestore.models import (
     Artifact,
     AuditEntry,
@@ -129,7 +130,7 @@ def purge_artifacts(now: dt.datetime) -> int:
             rows = Artifact.objects.filter(last_used_at__lt=cutoff, digest__gt=after).order_by("digest")
             found = list(rows.select_for_update(skip_locked=True).values_list("digest", flat=True)[:BATCH])
             # While the rows are locked, so that nobody takes them up again meanwhile.
-            gone = [digest for digest in found if digest not in wanted and _deleted(name_of(digest))]
+            gone = [digest for digest in found if digest not in wanted and erased(name_of(digest))]
             Artifact.objects.filter(digest__in=gone).delete()
         removed += len(gone)
         if len(found) < BATCH:
@@ -138,22 +139,13 @@ def purge_artifacts(now: dt.datetime) -> int:
     return removed
 
 
-def _deleted(name: str) -> bool:
-    try:
-        default_storage.delete(name)
-    except OSError as error:
-        log.error("a file cannot be deleted", name=name, problem=str(error))
-        return False
-    return True
-
-
 def purge_parts(now: dt.datetime) -> int:
     """What was begun to be written to the artifacts more than a day ago: its writer has died."""
     try:
         names = [f"{PARTS}/{name}" for name in default_storage.listdir(PARTS)[1]]
     except (FileNotFoundError, NotImplementedError):  # nothing was ever written; another storage
         return 0
-    return sum(_begun_before(name, now - dt.timedelta(days=1)) and _deleted(name) for name in names)
+    return sum(_begun_before(name, now - dt.timedelta(days=1)) and erased(name) for name in names)
 
 
 def _begun_before(name: str, cutoff: dt.datetime) -> bool:
@@ -173,16 +165,8 @@ def wanted_by_live_jobs(cutoff: dt.datetime) -> set[str]:
     wanted |= named_files(cutoff) | schedules.wanted_files()
     for rows in (MasterAsk.objects, MasterLaunch.objects):  # what masters have said since
         for spec in rows.filter(job__in=live).values_list("spec", flat=True).iterator(chunk_size=BATCH):
-            wanted.update(digests(spec))
+            wanted.update(named(spec))
     return wanted
-
-
-def digests(spec: dict[str, Any]) -> Iterable[str]:
-    groups = [g for g in spec.get("groups", []) if isinstance(g, dict)]
-    for part in [spec, *groups]:
-        for file in part.get("files") or []:
-            if isinstance(file, dict) and file.get("digest"):
-                yield file["digest"]
 
 
 def purge_audit(now: dt.datetime) -> int:

@@ -12,16 +12,18 @@ from rest_framework.parsers import BaseParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from contract.artifacts import KeptArtifactPage
 from contract.jobs import Artifact as ArtifactAnswer
 from contract.problems import FieldError
 from controlplane.accounts.models import User
 from controlplane.accounts.rights import sees_everything, visible_jobs_q
 from controlplane.router import download
-from controlplane.statestore.actions import artifacts
+from controlplane.statestore.actions import artifacts, keeping
 from controlplane.statestore.errors import Invalid, NotFound, TooLarge
 from controlplane.statestore.models import Artifact, ArtifactOwner, TaskOutput
+from controlplane.statestore.queries.accounts.artifacts import kept, list_page
 
-from .common import UPLOAD_MAX, View, account, actor, answers, require, text_parameter
+from .common import PAGING, UPLOAD_MAX, View, account, actor, answers, paged, require, text_parameter
 
 DIGEST = re.compile(r"[0-9a-f]{64}")
 ADDRESS = text_parameter("digest", "SHA-256, in hex", OpenApiParameter.PATH, pattern="^[0-9a-f]{64}$")
@@ -68,6 +70,21 @@ def readable(user: User, digest: str) -> int | None:
     return size if visible.exists() else None
 
 
+class Artifacts(View):
+    @extend_schema(operation_id="artifacts_list", parameters=PAGING, responses=answers({200: KeptArtifactPage}))
+    def get(self, request: Request) -> Response:
+        """What you have uploaded and what your tasks have left, the largest first; how much it is, and may be."""
+        owner_id = account(request).pk
+        answer, have = paged(request, 2, lambda at, size: list_page(owner_id, at, size)), kept(owner_id)
+        answer.data["kept"] = {
+            "files": have.files,
+            "files_max": keeping.most_files(),
+            "size": have.size,
+            "size_max": keeping.most_bytes(),
+        }
+        return answer
+
+
 class ArtifactDetail(View):
     parser_classes = [RawBody]
     body_max = UPLOAD_MAX
@@ -76,7 +93,7 @@ class ArtifactDetail(View):
         operation_id="artifacts_put",
         parameters=[ADDRESS],
         request={"application/octet-stream": OpenApiTypes.BINARY},
-        responses=answers({200: ArtifactAnswer, 201: ArtifactAnswer}, 413),
+        responses=answers({200: ArtifactAnswer, 201: ArtifactAnswer}, 409, 413),
     )
     def put(self, request: Request, digest: str) -> Response:
         """Upload bytes under their SHA-256; 200 when they were there already."""
@@ -84,6 +101,13 @@ class ArtifactDetail(View):
         check_size(request)
         size, new = artifacts.upload(actor(request), check_digest(digest), body_of(request))
         return Response({"digest": digest, "size": size}, status=201 if new else 200)
+
+    @extend_schema(operation_id="artifacts_delete", parameters=[ADDRESS], responses=answers({}, 409) | {204: None})
+    def delete(self, request: Request, digest: str) -> Response:
+        """Keep it no longer, neither as a file nor as an output of ended jobs. It is gone if nobody else keeps it."""
+        require("jobs.submit", request)
+        artifacts.delete(actor(request), check_digest(digest))
+        return Response(status=204)
 
     @extend_schema(
         operation_id="artifacts_get",

@@ -15,9 +15,11 @@ from django.db import transaction
 
 from contract.problems import FieldError
 from controlplane import clock, events
-from controlplane.statestore.errors import Conflict, Invalid, Unavailable
-from controlplane.statestore.models import Artifact, ArtifactOwner, Container, TaskOutput
+from controlplane.statestore.errors import Conflict, Invalid, NotFound, Refused, Unavailable
+from controlplane.statestore.models import Artifact, ArtifactOwner, Container, Job, TaskOutput
+from controlplane.statestore.queries.accounts.artifacts import NAMED, wanted_by
 
+from . import keeping
 from .audit import Actor, record
 
 log = structlog.get_logger(__name__)
@@ -32,7 +34,15 @@ class Once:
 
 
 Body = IO[bytes] | Once
+TRIES = 3  # of storing bytes that others delete at the same time
+OUTPUTS_AT_ONCE = 10_000  # rows deleted in one transaction
 TOUCH_AFTER = dt.timedelta(hours=1)  # how stale ``last_used_at`` may get
+
+_OVER = "the container is not live on this node any more"
+
+
+class _Gone(Exception):
+    """The bytes were deleted since they were found or stored."""
 
 
 def name_of(digest: str) -> str:
@@ -61,17 +71,68 @@ def _verified(body: Body, digest: str) -> Iterator[tuple[IO[bytes], int]]:
         yield source, size
 
 
-def _keep(digest: str, body: Body) -> tuple[int, bool]:
-    """Verify and store the bytes unless they are there; their size and whether they are new."""
+def _keep(owner_id: int, digest: str, body: Body, then: Callable[[int, bool], None]) -> tuple[int, bool]:
+    """Verify and store the bytes unless they are there, for an account that keeps them; their size, and whether new.
+
+    then: what else is done in the transaction, told the size, and whether the account did not keep them before.
+    """
     with _verified(body, digest) as (source, size):
-        touched = Artifact.objects.filter(digest=digest).update(last_used_at=clock.now())
-        whole = _is_whole(digest, size)
-        if touched and whole:
-            return size, False
-        if not whole:
-            _store(digest, source)
-    Artifact.objects.update_or_create(digest=digest, defaults={"size": size, "last_used_at": clock.now()})
-    return size, True
+        keeping.check(owner_id, digest, size)
+        stored = not Artifact.objects.filter(digest=digest).exists()
+        for _ in range(TRIES):
+            if not _is_whole(digest, size):
+                _store(digest, source)
+                stored = True
+            try:
+                with transaction.atomic():
+                    _lock_whole(digest, size)
+                    first = keeping.keep(owner_id, digest, size)
+                    then(size, first)
+                return size, stored
+            except _Gone:
+                continue
+            except Refused:
+                _drop_unkept(digest, size)
+                raise
+    raise Unavailable("others delete the same bytes again and again; send them again", retry_after_s=1)
+
+
+def _lock_whole(digest: str, size: int) -> None:
+    """Lock the artifact's row, which there is then. ``_Gone`` unless the storage has all of it."""
+    row = Artifact(digest=digest, size=size, last_used_at=clock.now())
+    known = {"update_conflicts": True, "unique_fields": ["digest"], "update_fields": ["size", "last_used_at"]}
+    Artifact.objects.bulk_create([row], **known)
+    if not _is_whole(digest, size):
+        raise _Gone
+
+
+def _drop_unkept(digest: str, size: int) -> None:
+    """Delete bytes that were stored for nobody."""
+    with transaction.atomic():
+        Artifact.objects.bulk_create([Artifact(digest=digest, size=size)], ignore_conflicts=True)
+        if _locked(digest):
+            _delete_unkept(digest)
+
+
+def _locked(digest: str) -> bool:
+    """Lock the artifact's row against all that want it; whether there is one."""
+    return Artifact.objects.select_for_update().filter(digest=digest).first() is not None
+
+
+def _delete_unkept(digest: str) -> None:
+    """Delete the bytes if no account keeps them; within the transaction that has locked their row."""
+    if not ArtifactOwner.objects.filter(artifact_id=digest).exists() and erased(name_of(digest)):
+        Artifact.objects.filter(digest=digest).delete()
+
+
+def erased(name: str) -> bool:
+    """Delete a file of the storage; false where it cannot be."""
+    try:
+        default_storage.delete(name)
+    except OSError as error:
+        log.error("a file cannot be deleted", name=name, problem=str(error))
+        return False
+    return True
 
 
 def _is_whole(digest: str, size: int) -> bool:
@@ -97,27 +158,32 @@ def _store(digest: str, source: IO[bytes]) -> None:
 
 
 def upload(actor: Actor, digest: str, body: Body) -> tuple[int, bool]:
-    """Store an account's artifact; (size, whether the bytes are new to the store)."""
-    size, new = _keep(digest, body)
-    with transaction.atomic():
-        _, first = ArtifactOwner.objects.get_or_create(artifact_id=digest, owner_id=actor.user_id)
+    """Store an account's artifact; (size, whether the bytes are new to the store).
+
+    ``Conflict`` where the account may keep no more, before they are stored.
+    """
+
+    def note(size: int, first: bool) -> None:
         if first:
             record(actor, "artifact.upload", f"artifact/{digest}", after={"size": size})
-    return size, new
+
+    assert actor.user_id is not None, "every artifact is kept by somebody"
+    return _keep(actor.user_id, digest, body, note)
 
 
 def publish_output(container_id: int, node_id: int, name: str, path: str, digest: str, body: Body) -> int:
-    """Keep an output of a live attempt; its size. Repeating it changes nothing.
+    """Keep an output of a live attempt, for its job's owner; its size. Repeating it changes nothing.
 
     ``Conflict`` when the attempt is not live on that node (any more), or has
-    published other bytes under that name.
+    published other bytes under that name, or its owner may keep no more.
     """
-    size, _ = _keep(digest, body)
-    with transaction.atomic():
+    attempt = Container.objects.filter(pk=container_id, node_id=node_id)
+
+    def publish(size: int, _first: bool) -> None:
         # The row lock holds the RM's end of this container back until the output is durable, or finds it gone.
-        live = Container.objects.select_for_update().filter(pk=container_id, node_id=node_id).first()
+        live = attempt.select_for_update().first()
         if live is None:
-            raise Conflict("the container is not live on this node any more")
+            raise Conflict(_OVER)
         row, _ = TaskOutput.objects.get_or_create(
             job_id=live.job_id,
             group_no=live.group_no,
@@ -129,7 +195,44 @@ def publish_output(container_id: int, node_id: int, name: str, path: str, digest
         if row.digest != digest:
             raise Conflict(f"this attempt has published other bytes as {name!r} already")
         transaction.on_commit(lambda: events.hint(f"job:{live.job_id}"))
-    return size
+
+    owner_id = Job.objects.filter(pk__in=attempt.values("job_id")).values_list("owner_id", flat=True).first()
+    if owner_id is None:
+        raise Conflict(_OVER)
+    return _keep(owner_id, digest, body, publish)[0]
+
+
+def delete(actor: Actor, digest: str) -> None:
+    """The account keeps it no longer, nor what its ended jobs tell of it; without anybody who does, the bytes go.
+
+    ``NotFound`` where the account does not keep it, ``Conflict`` where jobs or schedules of its own want it.
+    """
+    while not _let_go(actor, digest):
+        pass  # very many tasks may have left the same bytes
+
+
+def _let_go(actor: Actor, digest: str) -> bool:
+    """Whether all of it is done."""
+    assert actor.user_id is not None
+    with transaction.atomic():
+        kept = ArtifactOwner.objects.filter(artifact_id=digest, owner_id=actor.user_id)
+        if not _locked(digest) or not kept.exists():
+            raise NotFound(f"you keep no artifact {digest}")
+        if wanted := wanted_by(actor.user_id, digest):
+            more = " and others" if len(wanted) > NAMED else ""
+            told = f"{', '.join(wanted[:NAMED])}{more}"
+            raise Conflict(
+                f"{told} of yours want {digest[:12]}...: wait for jobs to end, or kill them; delete schedules"
+            )
+        outputs = TaskOutput.objects.filter(job__owner_id=actor.user_id, digest=digest)
+        some = list(outputs.values_list("pk", flat=True)[:OUTPUTS_AT_ONCE])
+        TaskOutput.objects.filter(pk__in=some).delete()
+        if len(some) == OUTPUTS_AT_ONCE:
+            return False
+        record(actor, "artifact.delete", f"artifact/{digest}", before={"size": kept.get().size})
+        kept.delete()
+        _delete_unkept(digest)
+    return True
 
 
 def touch(digests: Iterable[str]) -> None:

@@ -41,7 +41,7 @@ class NewJob:
     """A validated submission with its home chosen. ``spec`` and ``tags`` are JSON texts; ``routed``: why that home.
 
     warned: what keeps it from ever starting, by the nodes there are.
-    of_all: bytes of the files that all groups have, which stand in ``spec`` once.
+    of_all: bytes of the files that all groups have, which stand in ``spec`` once. files: digests that it names.
     """
 
     name: str
@@ -56,6 +56,7 @@ class NewJob:
     routed: str = ""
     warned: str = ""
     of_all: int = 0
+    files: tuple[str, ...] = ()
 
     @property
     def size(self) -> int:
@@ -79,16 +80,23 @@ class Once:
 Respond = Callable[[list[int], dt.datetime], dict[str, Any]]
 
 # The rows travel as JSON texts: arrays of a thousand specs would be quoted element by element in Python.
-# All go in or none: locking the homes meets a decommission that is under way, and sees what it left.
+# All go in or none: locking the homes meets a decommission that is under way, and sees what it left; locking the
+# artifacts meets who deletes them. An operator names such as were nobody's of his, and keeps them from then on.
 _INSERT = f"""
 WITH home AS MATERIALIZED (
     SELECT id FROM statestore_subcluster WHERE id = ANY(%(homes)s) AND state <> 'decommissioned' FOR KEY SHARE
+), file AS MATERIALIZED (
+    SELECT digest, size FROM statestore_artifact WHERE digest = ANY(%(files)s::text[]) ORDER BY digest FOR KEY SHARE
+), kept AS (
+    INSERT INTO statestore_artifactowner (artifact_id, owner_id, size)
+    SELECT digest, %(owner)s, size FROM file ON CONFLICT DO NOTHING
 ), new AS MATERIALIZED (
     SELECT n.*, nextval(pg_get_serial_sequence('statestore_job', 'id')) AS id
       FROM json_to_recordset(%(jobs)s::json)
            AS n(ord int, name text, kind text, queue text, priority smallint, tags jsonb, spec jsonb, spec_bytes int,
                 task_count int, home smallint, retry_of bigint, routed text, warned text)
      WHERE (SELECT count(*) FROM home) = cardinality(%(homes)s)
+       AND (SELECT count(*) FROM file) = cardinality(%(files)s::text[])
 ), job AS (
     INSERT INTO statestore_job (id, name, kind, queue, owner_id, priority, tags, spec, spec_bytes, task_count,
                                 home_id, submitted_at, state, message, epoch, retry_of_id)
@@ -144,6 +152,7 @@ def _values(actor: Actor, jobs: Sequence[NewJob]) -> dict[str, Any]:
         groups += [_group_row(ord_, no, group) for no, group in enumerate(job.groups)]
     return {
         "homes": sorted({job.home_id for job in jobs}),
+        "files": sorted({digest for job in jobs for digest in job.files}),
         "owner": actor.user_id,
         "address": actor.address,
         "submitted": int(JobState.SUBMITTED),
@@ -171,7 +180,9 @@ def _insert(actor: Actor, jobs: Sequence[NewJob]) -> tuple[list[int], dt.datetim
         cursor.execute(_INSERT, _values(actor, jobs))
         rows = cursor.fetchall()
     if jobs and not rows:
-        raise Unavailable("the sub-cluster chosen for this has just left; submit it again", retry_after_s=1)
+        raise Unavailable(
+            "the sub-cluster chosen for this, or a file that it names, has just gone; submit it again", retry_after_s=1
+        )
     homes = {j.home_id for j in jobs}
     ids, moments = [number for number, _ in rows], [at for _, at in rows]
     transaction.on_commit(lambda: _tell(homes, dict.fromkeys(ids, owner)))

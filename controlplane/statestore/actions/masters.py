@@ -24,6 +24,8 @@ from controlplane.statestore.models import Container, Intent, Job, Master, Maste
 from wire.ids import format_container, parse_container
 from wire.states import ContainerState, JobState, terminal
 
+from .keeping import keep_named, named
+
 MASTER = "master"  # the name of the master's own group
 
 
@@ -74,6 +76,12 @@ def _tell(job_id: int, payload: dict[str, Any], **containers: Iterable[int]) -> 
     transaction.on_commit(lambda: bus.wake({sub for sub, _, _ in told}))
 
 
+def _keep_named(job_id: int, specs: Iterable[dict[str, Any]]) -> None:
+    """What these name stays for the job's owner."""
+    if digests := {digest for spec in specs for digest in named(spec)}:
+        keep_named(Job.objects.values_list("owner_id", flat=True).get(pk=job_id), digests)
+
+
 def register(job_id: int, attempt: int, tracking: dict[str, Any] | None = None) -> None:
     """The attempt speaks for the job from now on, and its page is ``tracking``. Doing it again changes nothing."""
     with transaction.atomic():
@@ -88,6 +96,7 @@ def allocate(job_id: int, asks: Sequence[NewAsk], release: Sequence[str]) -> Non
     """Set the targets of asks, new ones among them, and give containers back."""
     with transaction.atomic():
         _session(job_id)
+        _keep_named(job_id, [new.spec for new in asks])
         known = {ask.name: ask for ask in MasterAsk.objects.filter(job_id=job_id)}
         before, changed = len(known), []
         for i, new in enumerate(asks):
@@ -157,6 +166,7 @@ def launch(job_id: int, launches: Sequence[NewLaunch]) -> None:
     """Say what granted containers are to run. Saying the same again changes nothing."""
     with transaction.atomic():
         _session(job_id)
+        _keep_named(job_id, [new.spec for new in launches])
         numbers = {parse_container(new.container): new for new in launches}
         said = dict(MasterLaunch.objects.filter(pk__in=numbers).values_list("pk", "spec"))
         left = {cid: new for cid, new in numbers.items() if said.get(cid) != new.spec}

@@ -14,6 +14,7 @@ from controlplane.statestore.models import JobEvent, Schedule, ScheduleRun
 from wire.states import JobState
 
 from .audit import Actor, record
+from .keeping import keep_named
 
 Outcome = ScheduleRun.Outcome
 MESSAGE_MAX = 1000
@@ -65,6 +66,7 @@ def _put(row: Schedule, written: Written, now: dt.datetime) -> None:
 def create(actor: Actor, owner: User, written: Written, now: dt.datetime) -> Schedule:
     """Keep it. ``Conflict`` where its owner has one of that name, or may have no more."""
     with transaction.atomic():
+        keep_named(owner.pk, written.digests)
         User.objects.select_for_update(no_key=True).get(pk=owner.pk)  # two at once must not go past the bound
         _free(owner, written.name, None)
         most = int(settings.HYDRA["max_schedules_per_user"])
@@ -86,6 +88,7 @@ def update(actor: Actor, schedule_id: int, written: Written, revision: int, now:
             raise Stale(f"schedule {row.pk} is at revision {row.revision}, not {revision}; look at it again")
         if written.name != row.name:
             _free(row.owner, written.name, row.pk)
+        keep_named(row.owner_id, written.digests)
         before, file = _told(row), (row.job, row.given)
         _put(row, written, now)
         row.revision += 1

@@ -4,12 +4,13 @@ from collections.abc import Callable
 from typing import Any
 
 from django.conf import settings
-from django.db import connection
+from django.db import connection, transaction
 
 from contract.problems import FieldError
 from controlplane.statestore.actions import jobs
 from controlplane.statestore.actions.audit import Actor
 from controlplane.statestore.actions.jobs import Change
+from controlplane.statestore.actions.keeping import keep_named, named
 from controlplane.statestore.errors import Conflict, Invalid, Stale
 from controlplane.statestore.models import Intent, Job
 from controlplane.statestore.queries.jobs import services
@@ -75,7 +76,9 @@ def update(actor: Actor, job: Job, asked: dict[str, Any]) -> None:
     if _asked_for(job):
         raise Conflict(f"job {job.pk} is to be updated already, and its home has not begun yet; ask again when it has")
     told = {name: value for name, value in asked.items() if name != "spec"}
-    jobs.change(actor, [Change(job, Intent.Kind.UPDATE, asked, {"revision": now}, told)])
+    with transaction.atomic():
+        keep_named(job.owner_id, named(asked["spec"]))
+        jobs.change(actor, [Change(job, Intent.Kind.UPDATE, asked, {"revision": now}, told)])
 
 
 def settled(job: Job, revision: int) -> bool:

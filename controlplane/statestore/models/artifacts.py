@@ -17,13 +17,19 @@ class Artifact(models.Model):
 
 
 class ArtifactOwner(models.Model):
-    """Who may use an artifact: whoever has uploaded those bytes. Writer: web."""
+    """Who keeps an artifact, and so may use it. Writer: web.
+
+    That is whose upload it was, whose task published it, and whose live job or schedule names it. While there is such
+    a row, nobody but retention deletes the bytes.
+    """
 
     artifact = models.ForeignKey(Artifact, on_delete=models.CASCADE)
-    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE)
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, db_index=False)
+    size = models.BigIntegerField(db_default=0)  # the artifact's, by which an account's are listed and summed up
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["artifact", "owner"], name="artifact_owner_once")]
+        indexes = [models.Index(fields=["owner", "-size", "-id"], name="artifact_by_owner")]
 
 
 class TaskOutput(models.Model):

@@ -952,6 +952,29 @@ export interface components {
             /** @default 86400 */
             valid_s?: number;
         };
+        /** @description What an account keeps of artifacts, and what it may; null: as much as it likes. Sizes in bytes. */
+        Kept: {
+            files: number;
+            files_max: number | null;
+            size: number;
+            size_max: number | null;
+        };
+        /** @description ``output``: null of what was uploaded, or whose job is forgotten. */
+        KeptArtifact: {
+            /** Format: date-time */
+            created_at: string;
+            digest: string;
+            /** Format: date-time */
+            last_used_at: string;
+            output: components["schemas"]["MadeBy"] | null;
+            size: number;
+        };
+        KeptArtifactPage: {
+            kept: components["schemas"]["Kept"];
+            next: string | null;
+            previous: string | null;
+            results: components["schemas"]["KeptArtifact"][];
+        };
         KillRequest: {
             /** @default  */
             message?: string;
@@ -1057,6 +1080,13 @@ export interface components {
             next_offset: number;
             offset: number;
             skipped: number;
+        };
+        /** @description A task's output: of the account's jobs that are still kept, one that left these bytes. */
+        MadeBy: {
+            group: string;
+            index: number;
+            job: number;
+            name: string;
         };
         /** @description ``state``: planned, active (from the lead time on), over or cancelled. ``nodes``: how many it is about. */
         Maintenance: {

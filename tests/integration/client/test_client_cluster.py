@@ -261,6 +261,17 @@ def test_an_upload_that_is_there_is_not_sent_again(hydra: Client, tmp_path: Path
     assert not hydra.has_artifact("0" * 64)
 
 
+def test_what_is_kept_is_listed_and_deleted(hydra: Client, hydractl: Any, tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes(os.urandom(1000))
+    before, stored = hydra.artifacts_kept(), hydra.upload(tmp_path / "x")
+    kept = hydra.artifacts_kept()
+    assert (kept.files, kept.size) == (before.files + 1, before.size + 1000)
+    assert next(a for a in hydra.artifacts() if a.digest == stored.digest).output is None
+    done = hydractl("artifacts", "rm", stored.digest)
+    assert done.returncode == 0, done.stderr
+    assert not hydra.has_artifact(stored.digest) and hydra.artifacts_kept() == before
+
+
 REPORT = """# Kept as it is written.
 name: report
 parameters: {schedule_date: , schedule_name: , to: paper}

@@ -130,6 +130,9 @@ class Handler(BaseHTTPRequestHandler):
                 self.answer(200, raw=plane.artifacts[digest])
             case ["containers", cid, "outputs", name]:
                 assert hashlib.sha256(body).hexdigest() == query["sha256"][0]
+                if plane.refuses_outputs:
+                    self.answer(409, {"detail": plane.refuses_outputs})
+                    return
                 plane.outputs[(cid, name)] = body
                 plane.output_states.append(plane.state_of_name(cid))
                 self.answer(201)
@@ -151,6 +154,7 @@ class Plane:
         self.registrations: list[dict] = []
         self.requests: list[tuple[str, str]] = []
         self.artifacts: dict[str, bytes] = {}
+        self.refuses_outputs = ""  # why none is kept
         self.inputs: dict[str, list[dict]] = {}
         self.secrets: dict[str, dict[str, str]] = {"secrets": {}, "wrong": {}}
         self.downloads: list[str] = []

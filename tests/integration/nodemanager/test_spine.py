@@ -43,6 +43,24 @@ def test_files_come_in_and_outputs_leave_before_success_is_told(plane: Plane, no
     assert last_told is None or not terminal(last_told)
 
 
+def test_an_output_that_is_refused_fails_its_task_which_says_why(plane: Plane, node: NodeProcess) -> None:
+    plane.refuses_outputs = "you keep 100 GiB, and may keep 100 GiB; delete some"
+    script = "echo made >&2; echo x > out"
+    refused = plane.add(["sh", "-c", script], outputs=[Output("result", "out")])
+    report = plane.ended(refused)
+    assert (report.state, report.reason) == (ContainerState.FAILED, ContainerReason.OUTPUT), node.log()
+    said = f"made\nhydra: what the task leaves behind could not be kept: output result: 409 {plane.refuses_outputs}\n"
+    wait_for(lambda: plane.log(refused, "stderr") == said.encode(), "its stderr says why")
+    silent = plane.add(["sh", "-c", "echo out; echo x > out"], outputs=[Output("result", "out")])
+    assert plane.ended(silent).reason == ContainerReason.OUTPUT
+    wait_for(lambda: plane.refuses_outputs.encode() in plane.log(silent, "stderr"), "also where there was nothing")
+    asked = [path for method, path in plane.requests if method == "PUT"]
+    assert len(asked) == 2, "neither was sent again"
+    plane.refuses_outputs = ""
+    kept = plane.add(["sh", "-c", script], outputs=[Output("result", "out")])
+    assert plane.ended(kept).state == ContainerState.SUCCEEDED, "the node goes on"
+
+
 def test_an_output_of_a_terabyte_of_nothing_is_refused_unread(plane: Plane, node: NodeProcess) -> None:
     huge = plane.add(["truncate", "-s", "1T", "out"], outputs=[Output("o", "out")])
     others = [plane.add(["sh", "-c", f"echo {n} > out"], outputs=[Output("o", "out")]) for n in range(6)]

@@ -21,6 +21,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from contract.accounts import Me
+from contract.artifacts import Kept, KeptArtifact, MadeBy
 from contract.jobs import Container, Group, JobChecked, JobDetail, LogPart, Outlook, Output, Task
 from contract.nodes import Node, NodeContainer
 from contract.queues import Queue
@@ -115,7 +116,7 @@ class Handler(BaseHTTPRequestHandler):
             return
         self.answer(*answer)
 
-    do_GET = do_HEAD = do_POST = do_PUT = handle_any
+    do_GET = do_HEAD = do_POST = do_PUT = do_DELETE = handle_any
 
     def answer(self, status: int, headers: dict[str, str], body: Any) -> None:
         data = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
@@ -284,6 +285,24 @@ def get_artifact(cluster: Cluster, request: Request, digest: str) -> Answer:
     return 200, {}, cluster.artifacts[digest]
 
 
+def kept(cluster: Cluster, request: Request) -> Answer:
+    """What the account keeps: an output, and what was uploaded."""
+    made = said_by_the_api(MadeBy, job=7, group="map", index=3, name="part")
+    results = [
+        said_by_the_api(KeptArtifact, digest=digest, size=len(data), output=None if data else made)
+        for digest, data in cluster.artifacts.items()
+    ]
+    size = sum(map(len, cluster.artifacts.values()))
+    total = said_by_the_api(Kept, files=len(results), files_max=None, size=size, size_max=2048)
+    return 200, {}, {"next": None, "previous": None, "results": results, "kept": total}
+
+
+def delete_artifact(cluster: Cluster, request: Request, digest: str) -> Answer:
+    if cluster.artifacts.pop(digest, None) is None:
+        return problem(404, f"you keep no artifact {digest}")
+    return 204, {}, None
+
+
 def changed(cluster: Cluster, request: Request, number: str, what: str) -> Answer:
     status, headers, found = job(cluster, request, number)
     if status != 200:
@@ -328,6 +347,8 @@ ROUTES: list[tuple[str, Callable[..., Answer]]] = [
     (r"GET /containers/([^/]+)/logs/merged", merged_logs),
     (r"PUT /artifacts/([0-9a-f]{64})", put_artifact),
     (r"(?:GET|HEAD) /artifacts/([0-9a-f]{64})", get_artifact),
+    (r"GET /artifacts", kept),
+    (r"DELETE /artifacts/([0-9a-f]{64})", delete_artifact),
     (r"POST /auth/logout", lambda cluster, request: (204, {}, None)),
     (r"GET /nodes", nodes),
     (r"GET /nodes/(\d+)", node),

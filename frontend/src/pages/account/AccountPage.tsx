@@ -4,7 +4,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState, type FormEvent } from "react";
 import { post, type ApiError } from "../../api/client";
 import type { PageProps } from "../../app/pages";
-import type { Me, Page, Token, TokenMade } from "../../api/types";
+import type { KeptArtifactPage, Me, Page, Token, TokenMade } from "../../api/types";
 import { useRead } from "../../live/hooks";
 import { Card, Command, Confirm, Empty, Failed, Loading, Notice, useNow } from "../../ui/parts";
 import "../admin/admin.css";
@@ -12,6 +12,7 @@ import { ShownOnce } from "../admin/ShownOnce";
 import { Revoke, TokenTable } from "../admin/Tokens";
 import { ROLES, span, VALID } from "../admin/words";
 import { hydractl } from "../../format/shell";
+import { bytes, many } from "../../format/units";
 import { Receivers } from "./Receivers";
 import { Secrets } from "./Secrets";
 
@@ -23,6 +24,7 @@ export default function AccountPage({ me }: PageProps) {
         <p>{ROLES.find((r) => r.value === me.role)?.label}. {ROLES.find((r) => r.value === me.role)?.may}</p>
         {me.email && <p>Mail of your jobs, where you want it, goes to {me.email}.</p>}
         {me.queues.length > 0 && <p>Queues granted to you: {me.queues.map((q) => `${q.path} (${q.level})`).join(", ")}.</p>}
+        <Kept />
       </Card>
       <Tokens />
       <Secrets editable={me.role !== "viewer"} />
@@ -30,6 +32,13 @@ export default function AccountPage({ me }: PageProps) {
       <Password me={me} />
     </>
   );
+}
+
+function Kept() {
+  const kept = useRead<KeptArtifactPage>("/artifacts?page_size=1").data?.kept;
+  if (!kept) return null;
+  const most = kept.size_max === null ? "" : ` of at most ${bytes(kept.size_max)}`;
+  return <p>You keep {many(kept.files, "artifact")}, {bytes(kept.size)}{most}: <span className="mono">hydractl artifacts list</span> has the largest first.</p>;
 }
 
 function Tokens() {
