@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import stat
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 import hydra
-from client.errors import InvalidJob
+from client.errors import HydraError, InvalidJob
 from contract import jobspec, yamltext
 from contract.findings import NO_SUCH_FIELD
 from contract.jobspec import JobSpec
@@ -29,6 +31,7 @@ from wire.arrays import Scalar
 
 _READ_BYTES = 1024 * 1024
 _ANY_DIGEST = "0" * 64
+_ENTRY = re.compile(r"((master|groups\.\d+)\.)?\bfiles\.\d+\b")  # of an error's field
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +46,28 @@ class LocalFile:
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """A spec ready for the server, and the files it needs there, each once."""
+    """A spec ready for the server, and the files it needs there, each once.
+
+    written: an entry of ``files`` in the job file by the one that came of it, as fields: ``files.7`` may be of the
+    folder ``files.1``.
+    """
 
     spec: dict[str, Any]
     uploads: list[LocalFile]
+    written: dict[str, str] = field(default_factory=dict)
+
+    @contextmanager
+    def as_written(self) -> Iterator[None]:
+        """What a server refuses meanwhile names entries of ``files`` as they are in the job file."""
+        try:
+            yield
+        except HydraError as error:
+            own = [replace(each, field=self._own(each.field)) for each in error.problem.errors]
+            error.problem = error.problem.model_copy(update={"errors": own})
+            raise
+
+    def _own(self, name: str) -> str:
+        return _ENTRY.sub(lambda entry: self.written.get(entry[0], entry[0]), name, count=1)
 
 
 def read_text(path: Path) -> str:
@@ -128,10 +149,14 @@ def pack(spec: dict[str, Any], base: Path) -> Packed:
     if isinstance(result.get("master"), dict):
         _bring_sdk(result["master"])
     uploads: dict[str, LocalFile] = {}
-    for holder, _ in _holders(result):
+    written: dict[str, str] = {}
+    for holder, prefix in _holders(result):
         if "files" in holder:
-            holder["files"] = [packed for entry in holder["files"] for packed in _pack_entry(entry, base, uploads)]
-    return Packed(result, list(uploads.values()))
+            each = [list(_pack_entry(entry, base, uploads)) for entry in holder["files"]]
+            origins = [number for number, entries in enumerate(each) for _ in entries]
+            written |= {f"{prefix}files.{now}": f"{prefix}files.{number}" for now, number in enumerate(origins)}
+            holder["files"] = [packed for entries in each for packed in entries]
+    return Packed(result, list(uploads.values()), written)
 
 
 def pack_template(spec: dict[str, Any], base: Path, values: Mapping[str, Scalar]) -> Packed:

@@ -63,7 +63,7 @@ FIELD_REMEDIES = {
     "digest": "give the SHA-256 of the uploaded file, 64 lower-case hexadecimal digits",
     "queue": "give a queue's path, such as root.default",
     "partition": "give a partition's name, in lower-case letters, digits and '-'",
-    "source": "upload the file with PUT /api/v1/artifacts/<sha256> and name its digest instead",
+    "source": "give the digest that hydractl artifacts put FILE prints (over REST: PUT /api/v1/artifacts/SHA-256)",
     "http": "give a path on the container's server, such as /healthz",
     "env": "use letters, digits and '_' in names, not beginning with a digit",
 }

@@ -71,11 +71,14 @@ def submit(
     with connected(ctx) as client, locating(text):
         ready = packed(ctx, spec, file.parent)
         if dry_run:
-            told_before(client.check(ready.spec), output, text)
+            with ready.as_written():
+                checked = client.check(ready.spec)
+            told_before(checked, output, text)
             return
         with uploading() as on_upload:
             client.upload_all(ready.uploads, on_upload)
-        job = client.submit(ready.spec, idempotency_key=key)
+        with ready.as_written():
+            job = client.submit(ready.spec, idempotency_key=key)
         warn(job.warnings, text)
         if quiet:
             print(job.id, flush=True)
@@ -132,8 +135,9 @@ def validate(
     wrong = with_servers(ctx, spec, wrong) if server and wrong else wrong
     wrong = placed(wrong, text)
     if server and not wrong:
-        with connected(ctx) as client, locating(text):
-            warn(client.check(jobfile.pack(spec, file.parent).spec).warnings, text)
+        packed = jobfile.pack(spec, file.parent)
+        with connected(ctx) as client, locating(text), packed.as_written():
+            warn(client.check(packed.spec).warnings, text)
     if output is Format.json:
         print_json({"valid": not wrong, "errors": to_json(wrong)})
         if wrong:

@@ -89,7 +89,7 @@ def update(
         with uploading() as on_upload:
             client.upload_all(packed.uploads, on_upload)
         known = revision or client.job(job).revision
-        with locating(text, within="spec."):
+        with locating(text, within="spec."), packed.as_written():
             done = client.update(job, known, packed.spec, max_failures=max_failures, **rules)
         if done.unchanged and output is not Format.json:
             print(f"job {done.id}: unchanged, it runs what {file} says as revision {done.revision}")
