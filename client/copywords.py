@@ -12,8 +12,9 @@ from client.errors import HydraError, client_error
 # What GNU's and BusyBox's tar say of a path: with what they wanted of it, or without.
 _TOLD = re.compile(
     r"^tar: (?:can't [^']*'(?P<quoted>.+)'|(?P<plain>.+?))(?:: (?:Cannot|Can't|Wrote) [^:]+)?: "
-    r"(?P<why>No such file or directory|Not a directory|Is a directory|File exists|Permission denied|Operation not permitted|Read-only file system"
-    r"|No space left on device|Disk quota exceeded|file changed as we read it|File removed before we read it)",
+    r"(?P<why>No such file or directory|Not a directory|Is a directory|File exists"
+    r"|Permission denied|Operation not permitted|Read-only file system|No space left on device|Disk quota exceeded"
+    r"|file changed as we read it|File removed before we read it)",
     re.MULTILINE,
 )
 _NEITHER = {"Not a directory", "Is a directory", "File exists"}

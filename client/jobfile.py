@@ -85,19 +85,17 @@ def parse(text: str, path: Path) -> dict[str, Any]:
     try:
         raw = json.loads(text) if path.suffix == ".json" else yamltext.load(text)
     except (ValueError, RecursionError, yaml.YAMLError) as error:
-        raise InvalidJob([_unreadable(error, path)]) from error
+        raise InvalidJob([_unreadable(error, text, path)]) from error
     if not isinstance(raw, dict):
         message = f"is not a job: it holds {'nothing' if raw is None else type(raw).__name__}"
         raise InvalidJob([FieldError(str(path), message, "A job starts with name: and groups:")])
     return raw
 
 
-def _unreadable(error: Exception, path: Path) -> FieldError:
+def _unreadable(error: Exception, text: str, path: Path) -> FieldError:
     """What keeps a file from being what its name says, and where."""
     if isinstance(error, yaml.YAMLError):
-        what, place = yamltext.unreadable(error)
-        line, column = place or (0, 0)
-        return FieldError(str(path), f"is not valid YAML: {what}", line=line, column=column)
+        return yamltext.refused(error, text, str(path))
     line, column = (error.lineno, error.colno) if isinstance(error, json.JSONDecodeError) else (0, 0)
     what = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
     return FieldError(str(path), f"is not valid JSON: {' '.join(what.split())}", line=line, column=column)

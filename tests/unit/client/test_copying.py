@@ -176,7 +176,7 @@ def test_why_a_copy_into_a_container_failed_is_told_in_words(tmp_path: Path, sai
 def test_a_container_without_tar_is_said_to_have_none(tmp_path: Path) -> None:
     absent = Failing("")
     absent.end = End(code=127, error="the command could not be started: No such file or directory: tar")
-    with pytest.raises(HydraError, match="c-1-1-1 has no tar, which copying needs. Put one"):
+    with pytest.raises(HydraError, match="c-1-1-1 has no tar, which copying needs"):
         fetch(absent, Place("c-1-1-1", "a"), tmp_path, str)  # type: ignore[arg-type]
 
 
