@@ -27,6 +27,7 @@ from client.errors import client_error
 from client.policycalls import Pushed
 from client.screen import Format, OutputOption, console, print_json, printable, say
 from contract.policies import PolicyDiff
+from contract.problems import sentence
 
 MessageOption = Annotated[str, typer.Option("--message", "-m", help="What changes, and why.")]
 ForceOption = Annotated[
@@ -53,6 +54,17 @@ def show_diff(found: PolicyDiff) -> None:
         print("With the temporary overrides of now:")
         for change in found.overridden[:SHOWN]:
             print(f"   {printable(change.text)}")
+
+
+def tell_rollout(client: Client) -> None:
+    """A version that is on its way to all, on stderr: what is in force already may not be for long."""
+    row = next(client.rollouts(page_size=1), None)
+    if row is None or not row.live:
+        return
+    say(f"A rollout of version {row.version} is under way (rollout {row.id}, {row.state}): {sentence(row.message)}")
+    say(
+        f"Follow it: hydractl policy rollout status {row.id} -f    end it: hydractl policy rollout abort {row.id} -m WHY"
+    )
 
 
 def show_stages(found: PolicyDiff) -> None:
@@ -104,6 +116,8 @@ def diff(
     read = reading(file) if file else nullcontext((None, None))
     with read as (document, _), connected(ctx) as client:
         found = client.diff_policy(document, first=first, second=second)
+        if found.identical and document:
+            tell_rollout(client)
     print_json(found) if output is Format.json else show_diff(found)
     if exit_code and not found.identical:
         raise typer.Exit(1)
@@ -143,6 +157,8 @@ def push(
     need_message(message)
     with reading(named(file, option), parent) as (document, made_from), connected(ctx) as client:
         found = client.diff_policy(document)
+        if found.identical:
+            tell_rollout(client)
         if output is Format.table:
             show_diff(found)
         if plan := plan_of(staged, soak, watch, guard, on_breach):
@@ -174,7 +190,10 @@ def apply(
 
 def _unneeded(client: Client, document: dict[str, object]) -> str:
     """A message where none is needed, because the document changes nothing; else ``HydraError``."""
-    need_message("" if not client.diff_policy(document).identical else "nothing changes")
+    identical = client.diff_policy(document).identical
+    if identical:
+        tell_rollout(client)
+    need_message("nothing changes" if identical else "")
     return "nothing changes"
 
 

@@ -15,10 +15,10 @@ from controlplane.policy.staging import Action
 from controlplane.rm.driver.acknowledge import Acknowledger
 from controlplane.statestore.actions.audit import SYSTEM, Actor
 from controlplane.statestore.errors import Conflict, Invalid, Stale
-from controlplane.statestore.models import AuditEntry, PolicyVersion, Rollout, SubCluster
+from controlplane.statestore.models import AuditEntry, Job, PolicyVersion, Rollout, SubCluster
 from tests.integration.rm.cluster import Cluster, Leading
 from tests.integration.rm.federation import another
-from wire.states import ContainerState
+from wire.states import ContainerState, JobState
 
 QUEUES = {"default": {"guaranteed": 1.0, "open_to_all": True}}
 Json = dict[str, Any]
@@ -202,6 +202,8 @@ def test_a_breach_puts_the_old_content_in_force_again_with_the_reason(federation
     assert found.message.startswith(
         "stage 1 of 1: 100.0 % of containers fail (none before the push; the guard allows 20"
     )
+    (job,) = Job.objects.filter(state=JobState.FAILED)
+    assert found.message.endswith(f" in west: job {job.pk} {job.name} in {job.queue} (12 of 12 failed)")
     assert f.step() is Action.ROLLED_BACK
     back = PolicyVersion.objects.get(active=True)
     assert back.pk == now(row).rollback_version_id > row.version_id > old
