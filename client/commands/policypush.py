@@ -62,9 +62,7 @@ def tell_rollout(client: Client) -> None:
     if row is None or not row.live:
         return
     say(f"A rollout of version {row.version} is under way (rollout {row.id}, {row.state}): {sentence(row.message)}")
-    say(
-        f"Follow it: hydractl policy rollout status {row.id} -f    end it: hydractl policy rollout abort {row.id} -m WHY"
-    )
+    say(f"Follow it: hydractl policy rollout status {row.id} -f    end it: hydractl policy rollout abort {row.id}")
 
 
 def show_stages(found: PolicyDiff) -> None:
