@@ -17,6 +17,7 @@ from client.commands.bringing import AcceptOption, SetOption, brought, settings
 from client.commands.common import JobArgument, complete_group, complete_node, complete_queue, connected
 from client.commands.dryrun import packed, told_before, warn, with_servers
 from client.commands.nodes import find, moment
+from client.commands.services import undoing
 from client.commands.views import view_named
 from client.errors import HydraError, InvalidJob, client_error, locating, placed
 from client.follow import Printer, follow_job, where_it_says
@@ -264,6 +265,7 @@ def job(ctx: typer.Context, job: JobArgument, output: OutputOption = Format.tabl
     """One job and its task groups."""
     with connected(ctx) as client:
         answer, server = client.job(job), client.url
+        undone = undoing(client, answer)
     if output is Format.json:
         print_json(answer)
         return
@@ -273,7 +275,7 @@ def job(ctx: typer.Context, job: JobArgument, output: OutputOption = Format.tabl
         ("priority", answer.priority), ("tags", answer.tags), ("home", answer.home),
         ("submitted", answer.submitted_at), ("started", answer.started_at), ("finished", answer.finished_at),
         ("took", duration(answer.started_at, answer.finished_at)),
-        ("revision", rollout_line(answer)), ("schedule", _schedule(answer)),
+        ("revision", rollout_line(answer)), ("undone", undone), ("schedule", _schedule(answer)),
         ("page", answer.tracking and server + answer.tracking),
     ]  # fmt: skip
     show_one(answer, pairs, output)
