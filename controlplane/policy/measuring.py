@@ -7,7 +7,7 @@ from typing import Any
 from controlplane.policy.diffwords import units
 from controlplane.policy.guards import Cause, Measures, StageComparison
 from controlplane.statestore.models import SubCluster
-from controlplane.statestore.queries.policy import culprits
+from controlplane.statestore.queries.subclusters import culprits
 from controlplane.statestore.queries.subclusters.lately import Lately, lately
 from wire.resources import AXES, OF_AXIS
 

@@ -7,10 +7,11 @@ import numpy as np
 from django.db import connection
 
 from controlplane.statestore import loads
-from controlplane.statestore.queries.subclusters.lately import ENDED_MAX, JOBS_MAX
 from wire.ids import container_id
 from wire.resources import AXES
 from wire.states import TERMINAL, ContainerState
+
+from .lately import ENDED_MAX, JOBS_MAX
 
 MOST = 3
 
