@@ -17,6 +17,7 @@ from client.commands.bringing import AcceptOption, SetOption, brought, settings
 from client.commands.common import JobArgument, complete_group, complete_node, complete_queue, connected
 from client.commands.dryrun import packed, told_before, warn, with_servers
 from client.commands.nodes import find, moment
+from client.commands.receivers import tells
 from client.commands.services import undoing
 from client.commands.views import view_named
 from client.errors import HydraError, InvalidJob, client_error, locating, placed
@@ -265,7 +266,7 @@ def job(ctx: typer.Context, job: JobArgument, output: OutputOption = Format.tabl
     """One job and its task groups."""
     with connected(ctx) as client:
         answer, server = client.job(job), client.url
-        undone = undoing(client, answer)
+        undone, receivers = undoing(client, answer), client.job_receivers(job)
     if output is Format.json:
         print_json(answer)
         return
@@ -276,7 +277,7 @@ def job(ctx: typer.Context, job: JobArgument, output: OutputOption = Format.tabl
         ("submitted", answer.submitted_at), ("started", answer.started_at), ("finished", answer.finished_at),
         ("took", duration(answer.started_at, answer.finished_at)),
         ("revision", rollout_line(answer)), ("undone", undone), ("schedule", _schedule(answer)),
-        ("page", answer.tracking and server + answer.tracking),
+        ("page", answer.tracking and server + answer.tracking), *(("tells", tells(each)) for each in receivers),
     ]  # fmt: skip
     show_one(answer, pairs, output)
     columns: list[Column[Group]] = [

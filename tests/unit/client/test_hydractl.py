@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from contract.jobs import Event, Revision, RolloutState
+from contract.notifications import JobReceiver
 from tests import hydractl
 from tests.answers import said_by_the_api
 
@@ -412,6 +413,18 @@ def test_an_update_is_waited_for_until_it_serves_or_was_undone(
     )  # fmt: skip
     refused = run(env, "update", "1", file, "--wait")
     assert refused.returncode == 1 and "it was not begun: no room for it. Look at" in refused.stderr
+
+
+def test_a_job_says_whom_it_tells_and_whether_that_arrived(cluster: Any, env: dict[str, str]) -> None:
+    cluster.add_job({"name": "a", "groups": [{"name": "g"}]}, "FAILED")
+    assert "tells" not in run(env, "job", "1").stdout
+    failing = {"waiting": 1, "error": "answered 500", "next_at": "2026-03-02T09:00:00Z"}
+    told = {"receiver": "ci", "events": ["succeeded", "failed"]}
+    cluster.told = [said_by_the_api(JobReceiver, **told, **failing)]
+    shown = " ".join(run(env, "job", "1").stdout.split())
+    assert (
+        "tells ci of succeeded, failed: 1 to be told, the last error: answered 500; tried again at 2026-03-0" in shown
+    )
 
 
 def test_validate_needs_no_server(env: dict[str, str], tmp_path: Path) -> None:
