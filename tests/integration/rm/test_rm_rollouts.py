@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from django.db import connection, connections
 
-from controlplane.policy import overrides, rolloutorders, rollouts, versions
-from controlplane.policy.guards import Guards
+from controlplane.policy import measuring, overrides, rolloutorders, rollouts, versions
+from controlplane.policy.guards import Cause, Guards
 from controlplane.policy.rolloutorders import RolloutPlan
 from controlplane.policy.staging import Action
 from controlplane.rm.driver.acknowledge import Acknowledger
@@ -211,6 +211,20 @@ def test_a_breach_puts_the_old_content_in_force_again_with_the_reason(federation
     assert [m.runs for m in f.members] == [(back.pk, "spread")] * 3
     assert not now(row).live
     versions.publish(SYSTEM, document("align"), "made from what was in force before", parent=old)
+
+
+def test_a_broken_guard_names_who_waits_and_which_queue_lacks_most(federation: Federation) -> None:
+    f = federation
+    asked = {"count": 40, "retries": 0, "resources": {"memory_mib": 2048, "vcores_milli": 1500}}
+    number = f.west.cluster.submit(asked)
+    f.turn()
+    job = f.west.cluster.job(number)
+    waits = measuring.named(["west"], 60.0, Cause.WAITING)
+    assert waits.startswith(f"job {number} {job.name} in {job.queue} (") and waits.endswith(" s)")
+    lacks = measuring.named(["west"], 60.0, Cause.WANTING)
+    assert lacks.startswith(f"{job.queue} lacks ") and "GiB and " in lacks and lacks.endswith(" cores")
+    for cause in Cause:
+        assert measuring.named(["east"], 60.0, cause) == ""
 
 
 def fail(member: Member, count: int) -> None:
