@@ -150,10 +150,7 @@ def pack(spec: dict[str, Any], base: Path) -> Packed:
     written: dict[str, str] = {}
     for holder, prefix in _holders(result):
         if "files" in holder:
-            each = [list(_pack_entry(entry, base, uploads)) for entry in holder["files"]]
-            origins = [number for number, entries in enumerate(each) for _ in entries]
-            written |= {f"{prefix}files.{now}": f"{prefix}files.{number}" for now, number in enumerate(origins)}
-            holder["files"] = [packed for entries in each for packed in entries]
+            holder["files"] = _packed_entries(holder["files"], base, uploads, f"{prefix}files", written)
     return Packed(result, list(uploads.values()), written)
 
 
@@ -168,11 +165,12 @@ def pack_template(spec: dict[str, Any], base: Path, values: Mapping[str, Scalar]
     if isinstance(known.get("master"), dict):
         _bring_sdk(known["master"])
     uploads: dict[str, LocalFile] = {}
-    for (holder, _), (filled, _) in zip(_holders(result), _holders(known), strict=True):
+    written: dict[str, str] = {}
+    for (holder, prefix), (filled, _) in zip(_holders(result), _holders(known), strict=True):
         entries = filled.get("files") or []
         if any(entry.get("source") is not None for entry in entries):
-            holder["files"] = [packed for entry in entries for packed in _pack_entry(entry, base, uploads)]
-    return Packed(result, list(uploads.values()))
+            holder["files"] = _packed_entries(entries, base, uploads, f"{prefix}files", written)
+    return Packed(result, list(uploads.values()), written)
 
 
 def _bring_sdk(master: dict[str, Any]) -> None:
@@ -192,6 +190,18 @@ def read_file(source: Path) -> LocalFile:
             digest.update(block)
             size += len(block)
     return LocalFile(source, digest.hexdigest(), size, mode)
+
+
+def _packed_entries(
+    entries: list[dict[str, Any]], base: Path, uploads: dict[str, LocalFile], where: str, written: dict[str, str]
+) -> list[dict[str, Any]]:
+    """The entries of one ``files`` as the server wants them. written: gets the field of each by what came of it."""
+    found: list[dict[str, Any]] = []
+    for number, entry in enumerate(entries):
+        for packed in _pack_entry(entry, base, uploads):
+            written[f"{where}.{len(found)}"] = f"{where}.{number}"
+            found.append(packed)
+    return found
 
 
 def _pack_entry(entry: dict[str, Any], base: Path, uploads: dict[str, LocalFile]) -> Iterator[dict[str, Any]]:
