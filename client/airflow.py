@@ -141,7 +141,8 @@ class HydraOperator(BaseOperator):  # type: ignore[misc]
                 hydra.upload_all(packed.uploads)
                 name, tries = _identity(context["ti"], self.retries, packed.spec)
                 for number in range(1, tries + 1):
-                    job_id = hydra.submit(packed.spec, idempotency_key=f"airflow-{name}-{number}").id
+                    with packed.as_written():
+                        job_id = hydra.submit(packed.spec, idempotency_key=f"airflow-{name}-{number}").id
                     job = hydra.job(job_id)
                     if job.succeeded or not job.ended:
                         break

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from client.errors import HydraError
 from contract.base import Answer
+from contract.findings import message_of
 from contract.problems import FieldError, Problem
 
 A = TypeVar("A", bound=Answer)
@@ -24,7 +25,7 @@ def read(kind: type[A], raw: Any) -> A:
         where = ".".join(str(part) for part in first["loc"]) or "(all of it)"
         title = f"The server's answer is not a {kind.__name__} this client understands"
         advice = "Use a client of the server's version."
-        raise HydraError(Problem(title=title, detail=f"{title}: {where}: {first['msg']}. {advice}")) from error
+        raise HydraError(Problem(title=title, detail=f"{title}: {where}: {message_of(first)}. {advice}")) from error
 
 
 def to_json(answer: Any) -> Any:

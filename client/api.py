@@ -141,14 +141,16 @@ class Client(
         headers = {"Idempotency-Key": idempotency_key or uuid.uuid4().hex}
         text = None if isinstance(job, dict) else jobfile.read_text(Path(job))
         with locating(text):
-            spec = self._packed(job, parameters, on_upload, text)
-            answer = self._transport.request("POST", f"{PREFIX}/jobs", json=spec, headers=headers, repeatable=True)
+            packed = self._packed(job, parameters, on_upload, text)
+            body = packed.spec
+            with packed.as_written():
+                answer = self._transport.request("POST", f"{PREFIX}/jobs", json=body, headers=headers, repeatable=True)
         return answers.read(JobSubmitted, answer.json())
 
     def submit_many(self, jobs: Sequence[Spec | str | Path], *, idempotency_key: str | None = None) -> list[int]:
         """Submit up to 1000 jobs, all or none; returns their ids in order."""
         headers = {"Idempotency-Key": idempotency_key or uuid.uuid4().hex}
-        body = {"jobs": [self._packed(job) for job in jobs]}
+        body = {"jobs": [self._packed(job).spec for job in jobs]}
         answer = self._transport.request("POST", f"{PREFIX}/jobs/bulk", json=body, headers=headers, repeatable=True)
         return [int(each) for each in answer.json()["ids"]]
 
@@ -304,7 +306,7 @@ class Client(
         parameters: Mapping[str, Scalar] | None = None,
         on_upload: OnUpload | None = None,
         text: str | None = None,
-    ) -> Spec:
+    ) -> jobfile.Packed:
         """What the server is sent of a job. text: of its file, where that was read already."""
         if isinstance(job, dict):
             packed = jobfile.pack(jobfile.given(job, parameters), Path())
@@ -314,7 +316,7 @@ class Client(
             with locating(text):
                 packed = jobfile.pack(jobfile.given(jobfile.parse(text, path), parameters), path.parent)
         self.upload_all(packed.uploads, on_upload)
-        return packed.spec
+        return packed
 
     def _put(self, local: jobfile.LocalFile, on_upload: OnUpload | None) -> None:
         tell = on_upload or (lambda _file, _sent: None)

@@ -7,10 +7,12 @@ import shutil
 import tarfile
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from client.api import Client
+from client.copywords import not_here, not_put, not_started, not_taken
 from client.errors import HydraError, client_error
 from client.execs import Piece, Running
 
@@ -88,7 +90,7 @@ def fetch(client: Client, source: Place, to: Path, told: OnFile) -> int:
         raise client_error("names no file", field_name="source", remedy="Give a path that ends with a name.")
     place = to / source.name if to.is_dir() else to
     command = ["tar", "-cf", "-", "-C", source.folder, "--", f"./{source.name}"]
-    with client.open_exec(source.container, command) as running:
+    with client.open_exec(source.container, command) as running, _begun(running, source.container):
         running.end_input()
         read, left = _Read(running.pieces()), 0
         try:
@@ -100,17 +102,29 @@ def fetch(client: Client, source: Place, to: Path, told: OnFile) -> int:
                     else:
                         left += 1
         except tarfile.TarError as error:
-            _check(running, read.rest())
-            raise client_error(f"tar in the container wrote no archive: {error}", field_name="source") from error
+            if said := _complaint(running, read.rest()):
+                raise not_taken(source.container, source.folder, said) from error
+            raise client_error(
+                f"tar in {source.container} wrote no archive: {error}",
+                field_name="source",
+                remedy=f"See which tar it is: hydractl exec {source.container} -- tar --version",
+            ) from error
         except (OSError, ValueError) as error:  # a name that is none here is a ValueError
-            raise _unwritten(place, error) from error
-        _check(running, read.rest())
+            raise not_here(place, error, "destination") from error
+        if said := _complaint(running, read.rest()):
+            raise not_taken(source.container, source.folder, said)
     return left
 
 
-def _unwritten(place: Path, error: Exception) -> HydraError:
-    name, why = getattr(error, "filename", None), getattr(error, "strerror", None)
-    return client_error(f"{name or place}: {why or error}", field_name="destination")
+@contextmanager
+def _begun(running: Running, container: str) -> Iterator[None]:
+    """A container without tar is told to have none."""
+    try:
+        yield
+    except HydraError as error:
+        if running.end is None or not running.end.error:
+            raise
+        raise not_started(container, running.end.status, error) from error
 
 
 def _below(name: str) -> tuple[str, ...]:
@@ -140,18 +154,20 @@ def _extract(archive: tarfile.TarFile, member: tarfile.TarInfo, path: Path) -> b
 def bring(client: Client, source: Path, to: Place, told: OnFile) -> None:
     """Put a file or a folder there: into ``to`` where that ends with ``/``, else under that name."""
     if not source.exists():
-        raise client_error(f"there is no {source}", field_name="source")
+        raise client_error(f"there is no {source} on this machine", field_name="source", remedy="Correct the path.")
     inside = to.path.endswith("/") or not to.name
     folder, name = (to.path, source.resolve().name) if inside else (to.folder, to.name)
     words, unread = bytearray(), list[OSError]()
-    with client.open_exec(to.container, ["tar", "-xf", "-", "-C", folder]) as running:
+    command = ["tar", "-xf", "-", "-C", folder]
+    with client.open_exec(to.container, command) as running, _begun(running, to.container):
         writer = threading.Thread(target=_write, args=(running, source, name, told, unread), daemon=True)
         writer.start()
         for piece in running.pieces():
             _keep(words, piece)
     for error in unread:
-        raise client_error(f"{error.filename or source}: {error.strerror or error}", field_name="source")
-    _check(running, words)
+        raise not_here(source, error, "source")
+    if said := _complaint(running, words):
+        raise not_put(to.container, folder, said)
 
 
 def _write(running: Running, source: Path, name: str, told: OnFile, unread: list[OSError]) -> None:
@@ -175,8 +191,7 @@ def _keep(words: bytearray, piece: Piece) -> None:
     words += piece.data[: max(0, WORDS_MAX - len(words))]
 
 
-def _check(running: Running, words: bytes | bytearray) -> None:
+def _complaint(running: Running, words: bytes | bytearray) -> str:
+    """What tar said, where it failed."""
     status = running.end.status if running.end else 0
-    if status:
-        said = words.decode(errors="replace").strip() or f"it ended with status {status}"
-        raise client_error(f"tar in the container: {said}", field_name="path")
+    return (words.decode(errors="replace").strip() or f"it ended with status {status}") if status else ""

@@ -75,15 +75,16 @@ def locating(text: Source, within: str = "") -> Iterator[None]:
     """What is refused meanwhile, here or by a server, tells where in a file's text it stands.
 
     text: that of a job file, or the lines of fields in another; none where nothing was read from one.
-    within: the field of what is sent that holds the file, with its dot.
+    within: the field of what is sent that holds the file, with its dot; what is not in it stays as it is.
     """
     try:
         yield
     except HydraError as error:
         if text is not None and error.problem.errors:
-            own = [replace(each, field=each.field.removeprefix(within)) for each in error.problem.errors]
-            located = placed(own, text)
-            error.problem = error.problem.model_copy(update={"errors": located})
+            others = [each for each in error.problem.errors if not each.field.startswith(within)]
+            own = [each for each in error.problem.errors if each.field.startswith(within)]
+            own = [replace(each, field=each.field.removeprefix(within)) for each in own]
+            error.problem = error.problem.model_copy(update={"errors": [*others, *placed(own, text)]})
         raise
 
 

@@ -2,7 +2,7 @@
 
 Results go to stdout, everything said beside them to stderr. Exit status: 0 done;
 1 the job did not succeed; 2 refused, or a mistake in the request; 3 the server
-cannot be reached or is overloaded; 130 Ctrl-C.
+cannot be reached or is overloaded; 130 Ctrl-C. ``exec`` ends with its command's.
 """
 
 from __future__ import annotations

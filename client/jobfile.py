@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import stat
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 import hydra
-from client.errors import InvalidJob
+from client.errors import HydraError, InvalidJob
 from contract import jobspec, yamltext
 from contract.findings import NO_SUCH_FIELD
 from contract.jobspec import JobSpec
@@ -29,6 +31,7 @@ from wire.arrays import Scalar
 
 _READ_BYTES = 1024 * 1024
 _ANY_DIGEST = "0" * 64
+_ENTRY = re.compile(r"((master|groups\.\d+)\.)?\bfiles\.\d+\b")  # of an error's field
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +46,28 @@ class LocalFile:
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """A spec ready for the server, and the files it needs there, each once."""
+    """A spec ready for the server, and the files it needs there, each once.
+
+    written: an entry of ``files`` in the job file by the one that came of it, as fields: ``files.7`` may be of the
+    folder ``files.1``.
+    """
 
     spec: dict[str, Any]
     uploads: list[LocalFile]
+    written: dict[str, str] = field(default_factory=dict)
+
+    @contextmanager
+    def as_written(self) -> Iterator[None]:
+        """What a server refuses meanwhile names entries of ``files`` as they are in the job file."""
+        try:
+            yield
+        except HydraError as error:
+            own = [replace(each, field=self._own(each.field)) for each in error.problem.errors]
+            error.problem = error.problem.model_copy(update={"errors": own})
+            raise
+
+    def _own(self, name: str) -> str:
+        return _ENTRY.sub(lambda entry: self.written.get(entry[0], entry[0]), name, count=1)
 
 
 def read_text(path: Path) -> str:
@@ -64,19 +85,17 @@ def parse(text: str, path: Path) -> dict[str, Any]:
     try:
         raw = json.loads(text) if path.suffix == ".json" else yamltext.load(text)
     except (ValueError, RecursionError, yaml.YAMLError) as error:
-        raise InvalidJob([_unreadable(error, path)]) from error
+        raise InvalidJob([_unreadable(error, text, path)]) from error
     if not isinstance(raw, dict):
         message = f"is not a job: it holds {'nothing' if raw is None else type(raw).__name__}"
         raise InvalidJob([FieldError(str(path), message, "A job starts with name: and groups:")])
     return raw
 
 
-def _unreadable(error: Exception, path: Path) -> FieldError:
+def _unreadable(error: Exception, text: str, path: Path) -> FieldError:
     """What keeps a file from being what its name says, and where."""
     if isinstance(error, yaml.YAMLError):
-        what, place = yamltext.unreadable(error)
-        line, column = place or (0, 0)
-        return FieldError(str(path), f"is not valid YAML: {what}", line=line, column=column)
+        return yamltext.refused(error, text, str(path))
     line, column = (error.lineno, error.colno) if isinstance(error, json.JSONDecodeError) else (0, 0)
     what = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
     return FieldError(str(path), f"is not valid JSON: {' '.join(what.split())}", line=line, column=column)
@@ -128,10 +147,11 @@ def pack(spec: dict[str, Any], base: Path) -> Packed:
     if isinstance(result.get("master"), dict):
         _bring_sdk(result["master"])
     uploads: dict[str, LocalFile] = {}
-    for holder, _ in _holders(result):
+    written: dict[str, str] = {}
+    for holder, prefix in _holders(result):
         if "files" in holder:
-            holder["files"] = [packed for entry in holder["files"] for packed in _pack_entry(entry, base, uploads)]
-    return Packed(result, list(uploads.values()))
+            holder["files"] = _packed_entries(holder["files"], base, uploads, f"{prefix}files", written)
+    return Packed(result, list(uploads.values()), written)
 
 
 def pack_template(spec: dict[str, Any], base: Path, values: Mapping[str, Scalar]) -> Packed:
@@ -145,11 +165,12 @@ def pack_template(spec: dict[str, Any], base: Path, values: Mapping[str, Scalar]
     if isinstance(known.get("master"), dict):
         _bring_sdk(known["master"])
     uploads: dict[str, LocalFile] = {}
-    for (holder, _), (filled, _) in zip(_holders(result), _holders(known), strict=True):
+    written: dict[str, str] = {}
+    for (holder, prefix), (filled, _) in zip(_holders(result), _holders(known), strict=True):
         entries = filled.get("files") or []
         if any(entry.get("source") is not None for entry in entries):
-            holder["files"] = [packed for entry in entries for packed in _pack_entry(entry, base, uploads)]
-    return Packed(result, list(uploads.values()))
+            holder["files"] = _packed_entries(entries, base, uploads, f"{prefix}files", written)
+    return Packed(result, list(uploads.values()), written)
 
 
 def _bring_sdk(master: dict[str, Any]) -> None:
@@ -169,6 +190,18 @@ def read_file(source: Path) -> LocalFile:
             digest.update(block)
             size += len(block)
     return LocalFile(source, digest.hexdigest(), size, mode)
+
+
+def _packed_entries(
+    entries: list[dict[str, Any]], base: Path, uploads: dict[str, LocalFile], where: str, written: dict[str, str]
+) -> list[dict[str, Any]]:
+    """The entries of one ``files`` as the server wants them. written: gets the field of each by what came of it."""
+    found: list[dict[str, Any]] = []
+    for number, entry in enumerate(entries):
+        for packed in _pack_entry(entry, base, uploads):
+            written[f"{where}.{len(found)}"] = f"{where}.{number}"
+            found.append(packed)
+    return found
 
 
 def _pack_entry(entry: dict[str, Any], base: Path, uploads: dict[str, LocalFile]) -> Iterator[dict[str, Any]]:

@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, quote, urlsplit
 
 from client import answers
 from client.transport import Transport
-from contract.notifications import Notification, Receiver, ReceiverKept
+from contract.notifications import JobReceiver, Notification, Receiver, ReceiverKept
 
 _RECEIVERS = "/api/v1/me/receivers"
 
@@ -44,6 +44,11 @@ class ReceiverCalls:
             if not page["next"]:
                 return
             params |= {"cursor": parse_qs(urlsplit(page["next"]).query)["cursor"][0]}
+
+    def job_receivers(self, job_id: int) -> list[JobReceiver]:
+        """Who is told of one's own job, and whether that arrived; nobody of another's."""
+        found = self._transport.request("GET", f"/api/v1/jobs/{job_id}/receivers").json()["results"]
+        return [answers.read(JobReceiver, row) for row in found]
 
     def delete_receiver(self, name: str) -> None:
         """It is told nothing any more, and new jobs that name it are refused."""

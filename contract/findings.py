@@ -11,6 +11,7 @@ from contract.fields import DNS, JOB_NAME, NO_NUL, PAGE, amount_remedy
 from contract.problems import FIELD_PART_MAX, FieldError
 from wire.resources import OF_AXIS
 
+SHOWN = 64  # characters of a value that is told
 NO_SUCH_FIELD = "there is no such field"
 MESSAGES = {
     "extra_forbidden": NO_SUCH_FIELD,
@@ -63,10 +64,17 @@ FIELD_REMEDIES = {
     "digest": "give the SHA-256 of the uploaded file, 64 lower-case hexadecimal digits",
     "queue": "give a queue's path, such as root.default",
     "partition": "give a partition's name, in lower-case letters, digits and '-'",
-    "source": "upload the file with PUT /api/v1/artifacts/<sha256> and name its digest instead",
+    "source": "give the digest that hydractl artifacts put FILE prints (over REST: PUT /api/v1/artifacts/SHA-256)",
     "http": "give a path on the container's server, such as /healthz",
     "env": "use letters, digits and '_' in names, not beginning with a digit",
 }
+
+
+def message_of(error: ErrorDetails) -> str:
+    """What is wrong, in plain words; with the value where it should have been one of a few, which no secret is."""
+    if error["type"] == "literal_error" and isinstance(error.get("input"), str):
+        return f"{error['input'][:SHOWN]!r} is not known here"
+    return MESSAGES.get(error["type"], error["msg"].removeprefix("Value error, "))
 
 
 def field_of(loc: tuple[int | str, ...]) -> str:
@@ -140,7 +148,7 @@ def _model(annotation: Any) -> type[BaseModel] | None:
 
 def explain(error: ValidationError, kind: type[BaseModel], prefix: str = "", whole: str = "job") -> list[FieldError]:
     """What is wrong with a ``kind``, at most 50. ``prefix`` stands before each field, ``whole`` is its name."""
-    found = error.errors(include_url=False, include_input=False)[:MOST]
+    found = error.errors(include_url=False)[:MOST]
     return [_error(e, kind, prefix, whole) for e in found]
 
 
@@ -149,5 +157,5 @@ def _error(error: ErrorDetails, kind: type[BaseModel], prefix: str, whole: str) 
         name, _, said = str(error["ctx"]["error"]).partition(": ")
         message, _, remedy = said.partition("; ")
         return FieldError(prefix + field_of((*error["loc"], name)), message, remedy)
-    message = MESSAGES.get(error["type"], error["msg"])
+    message = message_of(error)
     return FieldError(prefix + (field_of(error["loc"]) or whole), message, _remedy(error, kind))

@@ -111,3 +111,22 @@ class Notification(Answer):
 
 class NotificationPage(Page):
     results: list[Notification]
+
+
+class JobReceiver(Answer):
+    """A receiver that is told of a job. events: of which; waiting, sent, given_up: what became of those so far.
+
+    error: why the last that failed did, or why nothing is told; next_at: when it is tried again after that.
+    """
+
+    receiver: str
+    events: list[str]
+    waiting: int
+    sent: int
+    given_up: int
+    error: str
+    next_at: dt.datetime | None
+
+
+class JobReceiverList(Page):
+    results: list[JobReceiver]

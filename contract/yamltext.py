@@ -3,6 +3,7 @@
 No name may stand twice in a mapping: the second would silently win.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -12,6 +13,8 @@ import yaml
 from contract.problems import FIELD_PART_MAX, FieldError
 
 WRITTEN_MAX = 4 << 20  # characters that a text may come to with its aliases written out
+LINE_MAX = 100  # characters that are shown of a line
+_BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")  # as the library counts lines
 _VALUE = 4  # characters that a value counts for beside its own
 
 
@@ -159,3 +162,13 @@ def unreadable(error: yaml.YAMLError) -> tuple[str, Place | None]:
     filled_in = "${{" in (mark.get_snippet() or "")
     hint = "; within [...] and {...} a value with ${{ }} stands in quotes" if filled_in else ""
     return ", ".join(part for part in said if part) + hint, _place(mark)
+
+
+def refused(error: yaml.YAMLError, text: str, field: str) -> FieldError:
+    """What keeps a text from being YAML, where that is, and the line that stands there. field: what the text is."""
+    what, place = unreadable(error)
+    line, column = place or (0, 0)
+    lines = _BREAK.split(text) if place else []
+    shown = lines[line - 1].strip()[:LINE_MAX] if line <= len(lines) and place else ""
+    remedy = f"correct that line: {shown}" if shown else "correct it there" if place else "give YAML or JSON"
+    return FieldError(field, f"is not valid YAML: {what}", remedy, line=line, column=column)

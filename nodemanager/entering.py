@@ -37,6 +37,7 @@ class Entered:
         self.task: Task | None = None
         self.pid = 0
         self.report: int | None = None  # where a command that cannot be started says why; closed by one that begins
+        self.failed = ""  # why it could not be started
         self.kill_at = INF
 
     def say(self, **message: Any) -> None:
@@ -162,7 +163,7 @@ class Entrance:
         os.close(entered.report)
         entered.report = None
         if text:
-            entered.say(error=f"the command could not be started: {text}")
+            entered.failed = f"the command could not be started: {text}"  # said with its status, once it has ended
         else:
             entered.say(begun=True)
 
@@ -177,6 +178,8 @@ class Entrance:
         code = os.waitstatus_to_exitcode(status)
         if code < 0 and entered.task is not None and _over(entered.task):
             entered.say(error=OVER)
+        elif entered.failed:
+            entered.say(error=entered.failed, **({"code": code} if code >= 0 else {}))
         else:
             entered.say(**({"code": code} if code >= 0 else {"signal": -code}))
 

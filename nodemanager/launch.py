@@ -15,6 +15,7 @@ from typing import Any
 PR_SET_DUMPABLE = 4
 PR_SET_NO_NEW_PRIVS = 38
 PR_SET_CHILD_SUBREAPER = 36
+NOT_STARTED, NOT_FOUND = 126, 127  # exit statuses of commands that could not be started, as shells have them
 libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -129,16 +130,18 @@ def _fork(context: LaunchContext, ends: tuple[int, int, int], joins: list[str], 
     report_r, report_w = os.pipe2(os.O_CLOEXEC)
     pid = os.fork()
     if pid == 0:
+        status = NOT_STARTED
         try:
             os.close(report_r)
             _child(context, ends, joins, handed)
         except BaseException as error:
+            status = NOT_FOUND if isinstance(error, FileNotFoundError) else NOT_STARTED
             why = _said(error, context.argv[0]).encode(errors="replace")[:4000]
             os.write(report_w, why)
             if not handed:  # where its owner looks
                 os.write(ends[2], b"hydra: the command could not be started: " + why + b"\n")
         finally:
-            os._exit(127)
+            os._exit(status)
     os.close(report_w)
     return pid, report_r
 

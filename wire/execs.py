@@ -63,7 +63,10 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """How it ended: the command by itself (``code``), by a signal, or all of it for a reason in words."""
+    """How it ended: the command by itself (``code``), by a signal, or all of it for a reason in words.
+
+    With both ``code`` and ``error`` it could not be started: 127 where there is no such program, else 126.
+    """
 
     code: int | None = None
     signal: int | None = None

@@ -20,7 +20,7 @@ from client.commands.common import connected
 from client.errors import HydraError, client_error
 from client.execs import Piece, Running
 from client.follow import LogTarget, parse_target
-from client.screen import Format, OutputOption, say, told
+from client.screen import Format, OutputOption, fail, say, told
 from contract.fields import DNS
 from contract.jobs import Task
 from wire.states import TaskState
@@ -49,7 +49,8 @@ def exec_(
 ) -> None:
     """Run a command in a running task's container: as its user, in its folder, with its environment and limits.
 
-    The exit status is the command's, 128 and the number of a signal that ended it. It ends with this program.
+    The exit status is the command's, or 128 and the number of a signal that ended it; 127 where there is no such
+    program, 126 where it could not be started. It ends with this program.
     """
     if tty and output is Format.json:
         raise client_error("does not go with json", field_name="tty", remedy="Leave one of them out.")
@@ -74,13 +75,17 @@ def exec_(
 
 
 def _shown(running: Running, output: Format) -> int:
-    """Hand on what the command writes; its status."""
+    """Hand on what the command writes; its status. Why it could not be started is said on stderr."""
     try:
         for piece in running.pieces():
             _json(piece) if output is Format.json else _as_it_is(piece)
     except BrokenPipeError:  # whoever reads what we write has gone
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 128 + 13
+    except HydraError as error:
+        if running.end is None or running.end.code is None:
+            raise
+        fail(error)
     assert running.end is not None
     if output is Format.json:
         print(json.dumps({"container": running.begun.container, "status": running.end.status}), flush=True)

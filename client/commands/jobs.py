@@ -17,6 +17,8 @@ from client.commands.bringing import AcceptOption, SetOption, brought, settings
 from client.commands.common import JobArgument, complete_group, complete_node, complete_queue, connected
 from client.commands.dryrun import packed, told_before, warn, with_servers
 from client.commands.nodes import find, moment
+from client.commands.receivers import tells
+from client.commands.services import undoing
 from client.commands.views import view_named
 from client.errors import HydraError, InvalidJob, client_error, locating, placed
 from client.follow import Printer, follow_job, where_it_says
@@ -71,11 +73,14 @@ def submit(
     with connected(ctx) as client, locating(text):
         ready = packed(ctx, spec, file.parent)
         if dry_run:
-            told_before(client.check(ready.spec), output, text)
+            with ready.as_written():
+                checked = client.check(ready.spec)
+            told_before(checked, output, text)
             return
         with uploading() as on_upload:
             client.upload_all(ready.uploads, on_upload)
-        job = client.submit(ready.spec, idempotency_key=key)
+        with ready.as_written():
+            job = client.submit(ready.spec, idempotency_key=key)
         warn(job.warnings, text)
         if quiet:
             print(job.id, flush=True)
@@ -132,8 +137,9 @@ def validate(
     wrong = with_servers(ctx, spec, wrong) if server and wrong else wrong
     wrong = placed(wrong, text)
     if server and not wrong:
-        with connected(ctx) as client, locating(text):
-            warn(client.check(jobfile.pack(spec, file.parent).spec).warnings, text)
+        packed = jobfile.pack(spec, file.parent)
+        with connected(ctx) as client, locating(text), packed.as_written():
+            warn(client.check(packed.spec).warnings, text)
     if output is Format.json:
         print_json({"valid": not wrong, "errors": to_json(wrong)})
         if wrong:
@@ -260,6 +266,7 @@ def job(ctx: typer.Context, job: JobArgument, output: OutputOption = Format.tabl
     """One job and its task groups."""
     with connected(ctx) as client:
         answer, server = client.job(job), client.url
+        undone, receivers = undoing(client, answer), client.job_receivers(job)
     if output is Format.json:
         print_json(answer)
         return
@@ -269,8 +276,8 @@ def job(ctx: typer.Context, job: JobArgument, output: OutputOption = Format.tabl
         ("priority", answer.priority), ("tags", answer.tags), ("home", answer.home),
         ("submitted", answer.submitted_at), ("started", answer.started_at), ("finished", answer.finished_at),
         ("took", duration(answer.started_at, answer.finished_at)),
-        ("revision", rollout_line(answer)), ("schedule", _schedule(answer)),
-        ("page", answer.tracking and server + answer.tracking),
+        ("revision", rollout_line(answer)), ("undone", undone), ("schedule", _schedule(answer)),
+        ("page", answer.tracking and server + answer.tracking), *(("tells", tells(each)) for each in receivers),
     ]  # fmt: skip
     show_one(answer, pairs, output)
     columns: list[Column[Group]] = [

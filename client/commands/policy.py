@@ -16,10 +16,11 @@ import yaml
 
 from client.commands.common import connected
 from client.commands.dryrun import warn
-from client.errors import client_error, locating
+from client.errors import HydraError, client_error, locating
 from client.screen import Column, Format, OutputOption, noted, print_json, say, show, told
 from contract import yamltext
 from contract.policies import Policy, Proposal
+from contract.problems import Problem
 from contract.queues import QueueRight
 
 policy = typer.Typer(help="The policy document: queues, partitions, components.", no_args_is_help=True)
@@ -27,7 +28,10 @@ queue = typer.Typer(help="One queue.", no_args_is_help=True)
 rights = typer.Typer(help="Who may use or administer a queue.", no_args_is_help=True)
 
 _MADE_FROM = re.compile(r"# version (\d+)\b")
-FileOption = Annotated[Path, typer.Option("--file", "-f", help="The document, YAML or JSON; - is stdin.")]
+FileArgument = Annotated[
+    Path | None, typer.Argument(metavar="FILE", help="The document, YAML or JSON; - is stdin.", show_default=False)
+]
+FileOption = Annotated[Path | None, typer.Option("--file", "-f", metavar="FILE", help="The same as FILE.")]
 PathArgument = Annotated[str, typer.Argument(metavar="QUEUE", help="The queue's path, such as root.prod.")]
 UserArgument = Annotated[str, typer.Argument(metavar="USER", help="The account's name.")]
 
@@ -42,6 +46,15 @@ def awaits_approval(p: Proposal) -> str:
     return f"proposal {p.id} waits for another operator: hydractl policy approve {p.id} -m WHY"
 
 
+def named(argument: Path | None, option: Path | None) -> Path:
+    """The file that a command is to read, which may be given either way. ``HydraError`` unless it is given once."""
+    given = argument or option
+    if given is None or (argument and option):
+        wrong = "is missing" if given is None else "is given twice"
+        raise client_error(wrong, field_name="file", remedy="Give one FILE; - is stdin.")
+    return given
+
+
 def read(file: Path, parent: int | None = None) -> tuple[dict[str, Any], int | None]:
     """(the document, the version it was made from: ``parent``, or else what its first line says, if it does)."""
     with reading(file, parent) as found:
@@ -53,10 +66,14 @@ def reading(file: Path, parent: int | None = None) -> Iterator[tuple[dict[str, A
     """As ``read``; what is refused meanwhile tells where in the file it stands."""
     try:
         text = sys.stdin.read() if str(file) == "-" else file.read_text()
-        document = yamltext.load(text)
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+    except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or error
         raise client_error(f"{file} cannot be read: {reason}", field_name="file", remedy="Give YAML or JSON.") from None
+    try:
+        document = yamltext.load(text)
+    except yaml.YAMLError as error:
+        wrong = yamltext.refused(error, text, str(file))
+        raise HydraError(Problem(title=f"{file} cannot be read", errors=[wrong])) from None
     if not isinstance(document, dict):
         raise client_error(f"{file} holds no mapping", field_name="file", remedy="It begins with queues:.")
     try:
@@ -123,8 +140,11 @@ def schema(ctx: typer.Context, output: OutputOption = Format.table) -> None:
 
 
 @policy.command("validate")
-def validate(ctx: typer.Context, file: FileOption, output: OutputOption = Format.table) -> None:
+def validate(
+    ctx: typer.Context, file: FileArgument = None, option: FileOption = None, output: OutputOption = Format.table
+) -> None:
     """Check a document without putting it in force."""
+    file = named(file, option)
     with reading(file) as (document, _), connected(ctx) as client:
         found = client.validate_policy(document)
     warn(found.warnings, file.read_text() if file.is_file() else None)

@@ -9,7 +9,7 @@ import typer
 from client.answers import to_json
 from client.commands.cluster import resources
 from client.commands.common import connected
-from client.commands.policy import FileOption, policy, reading
+from client.commands.policy import FileArgument, FileOption, named, policy, reading
 from client.commands.policypush import show_diff
 from client.screen import Column, Format, OutputOption, print_json, say, show
 from contract.plans import PlanQueue, PlanSide, PolicyPlan
@@ -36,13 +36,14 @@ def _says(queue: PlanQueue) -> str:
 @policy.command("plan")
 def plan(
     ctx: typer.Context,
-    file: FileOption,
+    file: FileArgument = None,
+    option: FileOption = None,
     *,
     limit: Annotated[int, typer.Option("--limit", "-n", min=0, help="At most so many queues; 0: all.")] = 30,
     output: OutputOption = Format.table,
 ) -> None:
     """What a document would change, and what that does to the shares of now. Changes nothing."""
-    with reading(file) as (document, _), connected(ctx) as client:
+    with reading(named(file, option)) as (document, _), connected(ctx) as client:
         changes, found = client.diff_policy(document), client.plan_policy(document)
     if output is Format.json:
         print_json({"diff": to_json(changes), "plan": to_json(found)})

@@ -12,7 +12,7 @@ import typer
 from client.api import Client
 from client.commands.common import connected
 from client.commands.dryrun import warn
-from client.commands.policy import FileOption, awaits_approval, policy, reading
+from client.commands.policy import FileArgument, FileOption, awaits_approval, named, policy, reading
 from client.commands.rolling import (
     GuardOption,
     OnBreach,
@@ -27,6 +27,7 @@ from client.errors import client_error
 from client.policycalls import Pushed
 from client.screen import Format, OutputOption, console, print_json, printable, say
 from contract.policies import PolicyDiff
+from contract.problems import sentence
 
 MessageOption = Annotated[str, typer.Option("--message", "-m", help="What changes, and why.")]
 ForceOption = Annotated[
@@ -53,6 +54,15 @@ def show_diff(found: PolicyDiff) -> None:
         print("With the temporary overrides of now:")
         for change in found.overridden[:SHOWN]:
             print(f"   {printable(change.text)}")
+
+
+def tell_rollout(client: Client) -> None:
+    """A version that is on its way to all, on stderr: what is in force already may not be for long."""
+    row = next(client.rollouts(page_size=1), None)
+    if row is None or not row.live:
+        return
+    say(f"A rollout of version {row.version} is under way (rollout {row.id}, {row.state}): {sentence(row.message)}")
+    say(f"Follow it: hydractl policy rollout status {row.id} -f    end it: hydractl policy rollout abort {row.id}")
 
 
 def show_stages(found: PolicyDiff) -> None:
@@ -87,32 +97,48 @@ def need_message(message: str) -> None:
 @policy.command("diff")
 def diff(
     ctx: typer.Context,
-    versions: Annotated[
-        list[int] | None, typer.Argument(metavar="[V1 [V2]]", help="From V1 to V2, or to the version in force.")
+    what: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[V1] [V2|FILE]",
+            help="From V1, or the version in force, to V2, or to this document: YAML or JSON; - is stdin.",
+        ),
     ] = None,
-    file: Annotated[
-        Path | None, typer.Option("--file", "-f", help="To this document: YAML or JSON; - is stdin.")
-    ] = None,
+    option: FileOption = None,
     exit_code: Annotated[bool, typer.Option("--exit-code", help="End with 1 when something changes.")] = False,
     output: OutputOption = Format.table,
 ) -> None:
     """What changes from one version to another, or to a document in a file."""
-    numbers = versions or []
-    if len(numbers) > (1 if file else 2) or not (file or numbers):
-        raise client_error("it is not clear what to compare", remedy="Give -f FILE, or one or two versions.")
+    numbers, file = _sides(what or [], option)
     first, second = [*numbers, None, None][:2]
     read = reading(file) if file else nullcontext((None, None))
     with read as (document, _), connected(ctx) as client:
         found = client.diff_policy(document, first=first, second=second)
+        if found.identical and document:
+            tell_rollout(client)
     print_json(found) if output is Format.json else show_diff(found)
     if exit_code and not found.identical:
         raise typer.Exit(1)
 
 
+def _sides(words: list[str], option: Path | None) -> tuple[list[int], Path | None]:
+    """Versions and the document to compare. ``HydraError`` unless that is clear."""
+    numbers = [int(word) for word in words if _is_number(word)]
+    files = [Path(word) for word in words if not _is_number(word)] + ([option] if option else [])
+    if len(files) > 1 or len(numbers) > 2 - len(files) or not (files or numbers):
+        raise client_error("it is not clear what to compare", remedy="Give FILE, one or two versions, or both.")
+    return numbers, files[0] if files else None
+
+
+def _is_number(word: str) -> bool:
+    return word.isascii() and word.isdigit()
+
+
 @policy.command("push")
 def push(
     ctx: typer.Context,
-    file: FileOption,
+    file: FileArgument = None,
+    option: FileOption = None,
     *,
     message: MessageOption = "",
     parent: ParentOption = None,
@@ -127,8 +153,10 @@ def push(
     """Put a document in force, and say what that changes: everywhere, or first where --staged says. Refused when
     somebody changed the policy since."""
     need_message(message)
-    with reading(file, parent) as (document, made_from), connected(ctx) as client:
+    with reading(named(file, option), parent) as (document, made_from), connected(ctx) as client:
         found = client.diff_policy(document)
+        if found.identical:
+            tell_rollout(client)
         if output is Format.table:
             show_diff(found)
         if plan := plan_of(staged, soak, watch, guard, on_breach):
@@ -142,7 +170,8 @@ def push(
 @policy.command("apply")
 def apply(
     ctx: typer.Context,
-    file: FileOption,
+    file: FileArgument = None,
+    option: FileOption = None,
     *,
     message: MessageOption = "",
     parent: ParentOption = None,
@@ -151,7 +180,7 @@ def apply(
 ) -> None:
     """As push, for files kept in git: where the file says what is in force already, nothing happens, and no message
     is needed."""
-    with reading(file, parent) as (document, made_from), connected(ctx) as client:
+    with reading(named(file, option), parent) as (document, made_from), connected(ctx) as client:
         if not message.strip():
             message = _unneeded(client, document)
         pushed(client.push_policy(document, message, parent=made_from, force=force), output)
@@ -159,7 +188,10 @@ def apply(
 
 def _unneeded(client: Client, document: dict[str, object]) -> str:
     """A message where none is needed, because the document changes nothing; else ``HydraError``."""
-    need_message("" if not client.diff_policy(document).identical else "nothing changes")
+    identical = client.diff_policy(document).identical
+    if identical:
+        tell_rollout(client)
+    need_message("nothing changes" if identical else "")
     return "nothing changes"
 
 

@@ -10,8 +10,8 @@ import typer
 
 from client.commands.common import complete_receiver, connected
 from client.commands.secrets import read
-from client.screen import Column, Format, OutputOption, noted, print_json, say, show, told
-from contract.notifications import Notification, Receiver
+from client.screen import Column, Format, OutputOption, noted, plain, print_json, say, show, told
+from contract.notifications import JobReceiver, Notification, Receiver
 
 receiver = typer.Typer(no_args_is_help=True, help="Where you hear of your jobs: webhooks, and mail.")
 NameArgument = Annotated[
@@ -28,7 +28,8 @@ class Event(StrEnum):
 
 LIST: list[Column[Receiver]] = [
     ("NAME", lambda r: r.name), ("KIND", lambda r: r.kind), ("ADDRESS", lambda r: r.address),
-    ("EVERY JOB", lambda r: ", ".join(r.every_job)), ("WAITING", lambda r: r.waiting), ("ERROR", lambda r: r.error),
+    ("EVERY JOB", lambda r: ", ".join(r.every_job)), ("WAITING", lambda r: r.waiting),
+    ("NEXT TRY", lambda r: r.next_at or " "), ("ERROR", lambda r: r.error),
 ]  # fmt: skip
 TOLD: list[Column[Notification]] = [
     ("ID", lambda n: n.id), ("AT", lambda n: n.at), ("EVENT", lambda n: n.event),
@@ -91,6 +92,9 @@ def log(
     """What it was told and is to be told, newest first, and what became of it."""
     with connected(ctx) as client:
         show(client.notifications(name), TOLD, output, nothing=f"{name} was told nothing lately.", limit=limit)
+        again = next((each.next_at for each in client.receivers() if each.name == name), None)
+    if again and output is not Format.json:
+        say(f"{name} is tried again at {plain(again)}.")
 
 
 @receiver.command("delete")
@@ -99,6 +103,15 @@ def delete(ctx: typer.Context, name: NameArgument, output: OutputOption = Format
     with connected(ctx) as client:
         client.delete_receiver(name)
     noted({"deleted": name}, f"receiver {name} is deleted", output)
+
+
+def tells(r: JobReceiver) -> str:
+    """A receiver of a job in a line: of what it is told, and what became of that."""
+    became = [f"{number} {word}" for number, word in ((r.sent, "told"), (r.waiting, "to be told")) if number]
+    became += [f"{r.given_up} given up"] if r.given_up else []
+    again = f"; tried again at {plain(r.next_at)}" if r.next_at else ""
+    became += [f"the last error: {r.error}{again}"] if r.error else []
+    return f"{r.receiver} of {', '.join(r.events)}{': ' if became else ''}{', '.join(became)}"
 
 
 def register(app: typer.Typer) -> None:

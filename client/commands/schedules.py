@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
@@ -153,8 +155,11 @@ class _Asked:
         return found
 
 
-def _file(client: Client, file: Path, values: dict[str, str], *, accept_losses: bool, send: bool = True) -> str:
-    """The text of a job file, whose local files are sent to the server."""
+@contextmanager
+def _file(
+    client: Client, file: Path, values: dict[str, str], *, accept_losses: bool, send: bool = True
+) -> Iterator[str]:
+    """The text of a job file, whose local files are sent to the server. What is refused meanwhile says where it is."""
     spec, text = brought(file, accept_losses=accept_losses)
     declared = spec.get("parameters")
     own = {name: "1" for name in OWN_PARAMETERS if isinstance(declared, dict) and name in declared}
@@ -163,7 +168,8 @@ def _file(client: Client, file: Path, values: dict[str, str], *, accept_losses: 
     if send:
         with uploading() as on_upload:
             client.upload_all(packed.uploads, on_upload)
-    return text if isinstance(text, str) and packed.spec == spec else as_text(packed.spec)
+    with locating(text, within="job."), packed.as_written():
+        yield text if isinstance(text, str) and packed.spec == spec else as_text(packed.spec)
 
 
 @schedule.command("create")
@@ -188,8 +194,10 @@ def create_schedule(
     """Start a job again and again. Its parameters schedule_time, schedule_date and schedule_name get their values."""
     asked = _Asked(zone, overlap, within, keep, until, list(except_days)).fields()
     given = settings(values)
-    with connected(ctx) as client:
-        text = _file(client, file, given, accept_losses=accept_losses, send=not dry_run)
+    with (
+        connected(ctx) as client,
+        _file(client, file, given, accept_losses=accept_losses, send=not dry_run) as text,
+    ):
         more = asked | {"set": given, "suspended": suspended}
         if dry_run:
             _foretold(client.preview_schedule(name, cron, text, **more), output)
@@ -238,13 +246,13 @@ def update_schedule(
     with connected(ctx) as client:
         known = client.schedule(find(client, schedule).id)
         given = known.set | settings(values)
-        if file is not None:
-            changes["job"] = _file(client, file, given, accept_losses=accept_losses)
         if values:
             changes["set"] = given
-        if not changes:
+        if not changes and file is None:
             raise client_error("nothing to change", field_name="schedule", remedy="Name an option, such as --cron.")
-        made = client.update_schedule(known.id, known.revision, **known.written() | changes)
+        with _file(client, file, given, accept_losses=accept_losses) if file else nullcontext() as text:
+            changes |= {"job": text} if text is not None else {}
+            made = client.update_schedule(known.id, known.revision, **known.written() | changes)
     warn(made.warnings)
     told(made, f"schedule {made.id} ({made.name}) changed: {made.words}, {made.zone}; {_next(made)}", output)
 

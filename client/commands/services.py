@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from client import jobfile
+from client.api import Client
 from client.commands.bringing import SetOption, settings
 from client.commands.common import JobArgument, complete_group, connected
 from client.errors import locating
-from client.progress import uploading
-from client.screen import Column, Format, OutputOption, print_json, say, show
+from client.logcalls import PATIENCE_S
+from client.progress import headline, rollout_line, uploading
+from client.screen import Column, Format, OutputOption, plain, print_json, say, show
 from contract.jobs import JobDetail, Revision
+from contract.problems import sentence
 
 UnavailableOption = Annotated[
     int | None, typer.Option("--max-unavailable", min=0, help="So many tasks of a group are down at a time; 1.")
@@ -34,6 +39,13 @@ FailuresOption = Annotated[
 RevisionOption = Annotated[
     int | None, typer.Option("--revision", min=1, help="Only if this one is in force; without it, whichever is.")
 ]
+
+
+WaitOption = Annotated[
+    bool, typer.Option("--wait", "-w", help="Until it serves (status 0), or was taken back or refused (status 1).")
+]
+POLL_S = 1.0
+OTHERWISE = 1
 
 
 def scale(
@@ -73,6 +85,7 @@ def update(
     deadline: DeadlineOption = None,
     max_failures: FailuresOption = None,
     revision: RevisionOption = None,
+    wait: WaitOption = False,
     output: OutputOption = Format.table,
 ) -> None:
     """Have a service run what FILE says, some tasks at a time; back by itself when that does not serve."""
@@ -88,11 +101,13 @@ def update(
     with connected(ctx) as client:
         with uploading() as on_upload:
             client.upload_all(packed.uploads, on_upload)
-        known = revision or client.job(job).revision
-        with locating(text, within="spec."):
-            done = client.update(job, known, packed.spec, max_failures=max_failures, **rules)
+        asked = _asking(client, job, revision, wait)
+        with locating(text, within="spec."), packed.as_written():
+            done = client.update(job, asked.known, packed.spec, max_failures=max_failures, **rules)
         if done.unchanged and output is not Format.json:
             print(f"job {done.id}: unchanged, it runs what {file} says as revision {done.revision}")
+        elif wait and not done.unchanged:
+            _attend(client, job, asked, output)
         else:
             _told(done, f"asked to roll {file} out", output)
 
@@ -106,13 +121,86 @@ def rollback(
     max_surge: SurgeOption = None,
     min_ready: ReadyOption = None,
     revision: RevisionOption = None,
+    wait: WaitOption = False,
     output: OutputOption = Format.table,
 ) -> None:
     """Have a service run what it ran before; also while an update is under way."""
     rules = {"max_unavailable": max_unavailable, "max_surge": max_surge, "min_ready_s": min_ready}
     with connected(ctx) as client:
-        done = client.rollback(job, revision or client.job(job).revision, to, **rules)
-        _told(done, f"asked to go back to {'the revision before' if to is None else f'revision {to}'}", output)
+        asked = _asking(client, job, revision, wait)
+        done = client.rollback(job, asked.known, to, **rules)
+        if wait:
+            _attend(client, job, asked, output)
+        else:
+            _told(done, f"asked to go back to {'the revision before' if to is None else f'revision {to}'}", output)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """Of a service, when revision ``known`` was in force and ``events`` was the number of its last event."""
+
+    known: int
+    events: int
+
+
+def _asking(client: Client, job_id: int, revision: int | None, wait: bool) -> _Asked:
+    """What is known before something is asked for; wait: whether that is watched."""
+    known = revision or client.job(job_id).revision
+    return _Asked(known, max((event.id for event in client.events(job_id)), default=0) if wait else 0)
+
+
+def _attend(client: Client, job_id: int, asked: _Asked, output: Format) -> None:
+    """Watch what was asked for; leaves with status 1 unless it serves in the end. Ctrl-C leaves it going on."""
+    told, refused = "", ""
+    try:
+        while True:
+            job = client.job(job_id, patience_s=PATIENCE_S)
+            line = headline(job) if job.ended else f"job {job_id}: {rollout_line(job)}"
+            if line != told and (job.ended or job.rollout):
+                told = line
+                say(line)
+            refused = _refused(client, job_id, asked) if job.revision == asked.known else ""
+            if refused or job.ended or (job.revision > asked.known and job.rollout is None):
+                break
+            time.sleep(POLL_S)
+    except KeyboardInterrupt:
+        say(f"\njob {job_id} goes on without you. See it: hydractl job {job_id}")
+        raise
+    if output is Format.json:
+        print_json(job)
+    if why := refused or _undone(client, job, asked):
+        say(f"hydractl: {sentence(why)} Look at: hydractl events {job_id}")
+        raise typer.Exit(OTHERWISE)
+    if output is not Format.json:
+        print(f"job {job_id}: serves as revision {job.revision}")
+
+
+def _refused(client: Client, job_id: int, asked: _Asked) -> str:
+    """Why its home did not begin what was asked for; nothing while it may yet."""
+    found = [e for e in client.events(job_id) if e.id > asked.events and e.kind == "not_updated"]
+    return f"it was not begun: {found[-1].message}" if found else ""
+
+
+def _undone(client: Client, job: JobDetail, asked: _Asked) -> str:
+    """Why what was asked for does not serve; nothing where it does."""
+    if job.ended:
+        return headline(job)
+    known = {r.revision: r for r in client.revisions(job.id)}
+    outcome = known[asked.known + 1].outcome if asked.known + 1 in known else ""
+    if not outcome and job.revision == asked.known + 1:
+        return ""
+    undone = undoing(client, job)
+    return f"undone: {undone}" if undone else f"not in force: {outcome or 'another revision followed it'}"
+
+
+def undoing(client: Client, job: JobDetail) -> str:
+    """Which revision of a service was undone before the one in force, when and why; "" where none was."""
+    if job.kind != "service" or job.revision < 2:
+        return ""
+    newest, gone = [*client.revisions(job.id), None, None][:2]
+    if newest is None or gone is None or newest.back is None or not gone.outcome:
+        return ""
+    return f"revision {gone.revision} at {plain(newest.at)}, back to what revision {newest.back} ran: {gone.outcome}"
 
 
 def revisions(ctx: typer.Context, job: JobArgument, output: OutputOption = Format.table) -> None:

@@ -21,7 +21,7 @@ from client.commands.drained import show_drained
 from client.commands.figures import change, value
 from client.commands.handingin import asked_trace, hand_in
 from client.commands.nodes import moment
-from client.commands.policy import policy, reading
+from client.commands.policy import FileOption, named, policy, reading
 from client.errors import client_error
 from client.screen import Column, Format, OutputOption, console, print_json, say, show
 from contract.simulations import (
@@ -49,8 +49,9 @@ class Last(StrEnum):
 def simulate(
     ctx: typer.Context,
     what: Annotated[
-        str, typer.Argument(metavar="FILE|VERSION", help="A document (- is stdin), or a version's number.")
-    ],
+        str | None, typer.Argument(metavar="FILE|VERSION", help="A document (- is stdin), or a version's number.")
+    ] = None,
+    option_file: FileOption = None,
     *,
     last: Annotated[Last | None, typer.Option(help="The window that is replayed; by default the last hour.")] = None,
     begin: Annotated[
@@ -77,8 +78,9 @@ def simulate(
 ) -> None:
     """What a policy would have done to the last hour, day or week, or would do to a trace. Changes nothing."""
     asked = asked_trace(trace, workload, option or [], cluster, own_nodes)
-    number = int(what) if what.isascii() and what.isdigit() else None
-    source = nullcontext((None, None)) if number is not None else reading(Path(what))
+    number = int(what) if what and what.isascii() and what.isdigit() and option_file is None else None
+    file = named(Path(what) if what else None, option_file) if number is None else None
+    source = reading(file) if file else nullcontext((None, None))
     with source as (document, _), connected(ctx) as client:
         begun = client.request_simulation(
             document=document, version=number, window=last, begin=_utc(begin, "from"), end=_utc(end, "to"), seeds=seeds,

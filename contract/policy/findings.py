@@ -1,5 +1,6 @@
 """What is wrong with a document's shape, in plain words."""
 
+from difflib import get_close_matches
 from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
@@ -18,9 +19,12 @@ REMEDIES = findings.REMEDIES | {
     "limit": "{remedy}",
     "recursion_depth_exceeded": "use at most {levels} levels",
 }
+ROLES = ("role:operator", "role:tenant", "role:viewer")
+_ACCESS = "name accounts, or role:operator, role:tenant or role:viewer"
 NAMES = {
-    "submit": "name accounts, or role:operator, role:tenant or role:viewer",
-    "administer": "name accounts, or role:operator, role:tenant or role:viewer",
+    "submit": _ACCESS,
+    "administer": _ACCESS,
+    "approvers": "name accounts, or role:operator",
     "[key]": "name it with lower-case letters, digits, '-' and '_', at most 63 characters; partitions without '_'",
 }
 
@@ -29,8 +33,15 @@ def explain(error: ValidationError | RecursionError) -> list[FieldError]:
     """What has the wrong shape, at most 50: field, message and remedy."""
     if not isinstance(error, ValidationError):
         return [FieldError("queues", "is nested too deeply", f"use at most {rules.MAX_LEVELS} levels")]
-    found = error.errors(include_url=False, include_input=False)[: rules.MAX_ERRORS]
-    return [FieldError(_path(e), findings.MESSAGES.get(e["type"], e["msg"]), _remedy(e)) for e in found]
+    found = error.errors(include_url=False)[: rules.MAX_ERRORS]
+    return [FieldError(_path(e), _said(e), _remedy(e)) for e in found]
+
+
+def _said(error: Any) -> str:
+    value = error["input"]
+    if error["type"] == "string_pattern_mismatch" and isinstance(value, str):  # a document holds no secret
+        return f"{value[: findings.SHOWN]!r} is not written as it has to be here"
+    return findings.message_of(error)
 
 
 def _path(error: Any) -> str:
@@ -40,7 +51,9 @@ def _path(error: Any) -> str:
 
 def _remedy(error: Any) -> str:
     if error["type"] == "string_pattern_mismatch":
-        return next((NAMES[part] for part in reversed(error["loc"]) if part in NAMES), "use letters, digits and '-'")
+        meant = get_close_matches(str(error["input"])[: findings.SHOWN], ROLES, 1)
+        known = next((NAMES[part] for part in reversed(error["loc"]) if part in NAMES), "use letters, digits and '-'")
+        return f"did you mean {meant[0]}? Else {known}" if meant and known == _ACCESS else known
     if error["loc"][:1] == ("sub_clusters",) and error["loc"][-1] in OF_THE_WHOLE:
         return f"set components.{error['loc'][-1]}, which is one for all sub-clusters"
     if error["type"] == "extra_forbidden":

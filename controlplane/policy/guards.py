@@ -6,7 +6,8 @@ with how the other sub-clusters have changed since, so that a quiet hour is not
 held against a policy.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from enum import StrEnum
 
 from pydantic import BaseModel, ConfigDict
 
@@ -15,6 +16,14 @@ from contract.rollouts import Guards, SideMeasures
 ENDED_LEAST = 10  # containers that must have ended before a share of failures says anything
 ALLOCATIONS_LEAST = 20  # that would have to come before missing ones say anything
 JOBS_LEAST = 3
+
+
+class Cause(StrEnum):
+    """Whose doing a guard's number is."""
+
+    WAITING = "waiting"  # jobs
+    FAILING = "failing"  # jobs
+    WANTING = "wanting"  # queues
 
 
 class Measures(SideMeasures):
@@ -38,10 +47,23 @@ class StageComparison(BaseModel):
     others: Measures = Measures()
 
 
-def breaches(guards: Guards, before: StageComparison, now: StageComparison, where: str) -> list[str]:
-    """What is broken, each in words and numbers. where: the staged sub-clusters, for the text."""
-    found = (_pending, _failures, _failure_share, _allocations, _utilization)
-    return [f"{text} in {where}" for check in found for text in check(guards, before, now)]
+def breaches(
+    guards: Guards,
+    before: StageComparison,
+    now: StageComparison,
+    where: str,
+    named: Callable[[Cause], str] = lambda cause: "",
+) -> list[str]:
+    """What is broken, each in words and numbers.
+
+    where: the staged sub-clusters, for the text. named: some of those whose doing it is, asked for what is broken.
+    """
+    found = []
+    for check, cause in _CHECKS:
+        for text in check(guards, before, now):
+            names = named(cause)
+            found.append(f"{text} in {where}{names and ': ' + names}")
+    return found
 
 
 def _pending(g: Guards, before: StageComparison, now: StageComparison) -> Iterator[str]:
@@ -98,3 +120,12 @@ def _dropped(what: str, value: float, was: float, expected: float, drop: float, 
 
 def _was(value: float | None, unit: str = "") -> str:
     return "none before the push" if value is None else f"before the push {value:.1f}{unit and ' ' + unit}"
+
+
+_CHECKS: tuple[tuple[Callable[[Guards, StageComparison, StageComparison], Iterator[str]], Cause], ...] = (
+    (_pending, Cause.WAITING),
+    (_failures, Cause.FAILING),
+    (_failure_share, Cause.FAILING),
+    (_allocations, Cause.WANTING),
+    (_utilization, Cause.WANTING),
+)

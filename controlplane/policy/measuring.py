@@ -4,9 +4,12 @@ import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from controlplane.policy.guards import Measures, StageComparison
+from controlplane.policy.diffwords import units
+from controlplane.policy.guards import Cause, Measures, StageComparison
 from controlplane.statestore.models import SubCluster
+from controlplane.statestore.queries.subclusters import culprits
 from controlplane.statestore.queries.subclusters.lately import Lately, lately
+from wire.resources import AXES, OF_AXIS
 
 Json = dict[str, Any]
 WINDOW_MAX_S = 600.0
@@ -78,3 +81,24 @@ def smoothed(now: Sequence[StageComparison], kept: Mapping[str, Any]) -> tuple[l
             sides[side] = measures
         found.append(StageComparison(**sides))
     return found, {"looks": looks + 1, "stages": [c.model_dump() for c in found]}
+
+
+def named(names: Collection[str], window_s: float, cause: Cause) -> str:
+    """The few jobs or queues in these sub-clusters whose doing a broken guard is, with their numbers; or nothing."""
+    ids = list(SubCluster.objects.filter(name__in=names, state__in=RUNNING).values_list("pk", flat=True))
+    match cause:
+        case Cause.WAITING:
+            found = [(w.job, w.name, w.queue, f"{w.waited_s:.1f} s") for w in culprits.waiting(ids, window_s)]
+        case Cause.FAILING:
+            failing = culprits.failing(ids, window_s)
+            found = [(f.job, f.name, f.queue, f"{f.failed:,} of {f.ended:,} failed") for f in failing]
+        case Cause.WANTING:
+            return ", ".join(f"{w.queue} lacks {_amounts(w.amounts)}" for w in culprits.wanting(ids))
+    return ", ".join(f"job {job} {name} in {queue} ({what})" for job, name, queue, what in found)
+
+
+def _amounts(amounts: Sequence[int]) -> str:
+    """``64 GiB and 4 cores``; what is none is left out."""
+    some = [(axis, amount) for axis, amount in zip(AXES, amounts, strict=True) if amount > 0]
+    told = [units(a, amount) + ("" if OF_AXIS[a].in_mib else f" {OF_AXIS[a].word}") for a, amount in some]
+    return " and ".join(told)

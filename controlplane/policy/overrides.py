@@ -14,6 +14,7 @@ import structlog
 from django.db import transaction
 from pydantic import ValidationError
 
+from contract.findings import message_of
 from contract.policy.document import QueuePolicy
 from contract.problems import FieldError
 from controlplane.policy import documents, versions
@@ -82,10 +83,10 @@ def _wrong(new: NewOverride) -> list[FieldError]:
     try:
         QueuePolicy.model_validate({new.field: new.change["to"]})
     except ValidationError as error:
-        found = error.errors(include_url=False, include_input=False)[:5]
+        found = error.errors(include_url=False)[:5]
     else:
         found = []
-    return [FieldError("change.to", e["msg"], "write it as in the policy document") for e in found]
+    return [FieldError("change.to", message_of(e), "write it as in the policy document") for e in found]
 
 
 def _check_overlap(new: NewOverride, beside: list[PolicyOverride]) -> None:

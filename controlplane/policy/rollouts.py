@@ -7,6 +7,7 @@ late does nothing.
 
 import datetime as dt
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from django.db import transaction
@@ -14,7 +15,7 @@ from django.db import transaction
 from contract.rollouts import Guards
 from controlplane import events
 from controlplane.policy import measuring, versions
-from controlplane.policy.guards import StageComparison, breaches
+from controlplane.policy.guards import Cause, StageComparison, breaches
 from controlplane.policy.staging import Action, RolloutStatus, StagingDecision, decide
 from controlplane.statestore.actions import policy as actions
 from controlplane.statestore.actions import staged
@@ -97,8 +98,13 @@ def _breaches(row: Rollout, metrics: Json) -> list[str]:
             continue  # part of the whole now, and with nothing left to compare it with
         before = StageComparison.model_validate(row.baseline.get(str(at), {}))
         where = ", ".join(row.stages[at]["sub_clusters"]) or "the whole cluster"
-        found += breaches(guards, before, StageComparison.model_validate(values), where)
+        now = StageComparison.model_validate(values)
+        found += breaches(guards, before, now, where, partial(_named, row, at, now.staged.window_s))
     return found
+
+
+def _named(row: Rollout, at: int, window_s: float, cause: Cause) -> str:
+    return measuring.named(_names(row, at)[at], window_s, cause)
 
 
 def _apply(seen: Rollout, decision: StagingDecision, metrics: Json | None) -> Action:

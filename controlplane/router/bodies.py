@@ -217,7 +217,7 @@ async def _sender(scope: Scope, route: Route, threads: Threads) -> Hashable:
     except (OperationalError, InterfaceError, TimeoutError):
         raise BodyRefused(503, "the StateStore does not answer; try again shortly", RETRY_AFTER_S) from None
     if sender is None:
-        raise BodyRefused(401, "log in before you send so much")
+        raise BodyRefused(401, "log in before you send so much: with Authorization: Token TOKEN")
     return sender
 
 

@@ -9,6 +9,7 @@ from django.core.exceptions import BadRequest, PermissionDenied, RequestDataTooB
 from django.db import DataError, InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
 from rest_framework import exceptions
+from rest_framework.authentication import get_authorization_header
 from rest_framework.response import Response
 
 from contract.problems import FieldError
@@ -18,6 +19,8 @@ log = structlog.get_logger(__name__)
 
 CONTENT_TYPE = "application/problem+json"
 RETRY_AFTER_S = 2
+SHOWN = 64  # characters of a header that are told
+AUTHORIZATION = "send Authorization: Token TOKEN, which hydractl token create NAME makes, or sign in"
 TYPE = "urn:hydra:problem:"
 TITLES = {
     400: ("malformed", "The request cannot be read"),
@@ -69,7 +72,7 @@ def _flatten(detail: Any, field: str = "") -> list[FieldError]:
     return [FieldError(field.removesuffix(".non_field_errors"), str(detail), "correct the value")]
 
 
-def _from_framework(error: exceptions.APIException) -> Response:
+def _from_framework(error: exceptions.APIException, context: dict[str, Any]) -> Response:
     errors = _flatten(error.detail) if isinstance(error, exceptions.ValidationError) else []
     status = 422 if isinstance(error, exceptions.ValidationError) else error.status_code
     detail = "the request has errors" if errors else str(error.detail)
@@ -77,9 +80,29 @@ def _from_framework(error: exceptions.APIException) -> Response:
     if isinstance(error, exceptions.Throttled):
         detail = "this account sends requests faster than it may"
         headers["Retry-After"] = str(max(1, round(error.wait or 1)))
+    elif isinstance(error, exceptions.UnsupportedMediaType):
+        detail, errors = "the body is of a kind that is not read here", [_content_type(context)]
+    elif isinstance(error, exceptions.NotAuthenticated):
+        detail = _unknown_caller(context, error.auth_header or "")
     if header := getattr(error, "auth_header", None):
         headers["WWW-Authenticate"] = header
     return _response(document(status, detail, errors), headers)
+
+
+def _content_type(context: dict[str, Any]) -> FieldError:
+    """What the request says its body is, and what it would have to say."""
+    given = str(context["request"].content_type or "")[:SHOWN]
+    read = [parser.media_type for parser in context["view"].parser_classes]
+    message = f"{given!r} is not read here" if given else "is missing"
+    return FieldError("Content-Type", message, f"send it as {' or '.join(read)}")
+
+
+def _unknown_caller(context: dict[str, Any], scheme: str) -> str:
+    """What the request says of who asks, and what it would have to. scheme: of the credentials that are read here."""
+    given = b"".join(get_authorization_header(context["request"]).split()[:1]).decode("latin1")
+    other = given and given.lower() != scheme.lower()
+    said = f"credentials of the kind {given[:SHOWN]!r} are not read here" if other else "the request names nobody"
+    return f"{said}; {AUTHORIZATION if scheme == 'Token' else f'send Authorization: {scheme} and the credential'}"
 
 
 class ProblemResponse(Response):
@@ -116,7 +139,7 @@ def problem_response(error: Exception, context: dict[str, Any]) -> Response:
         headers = {"Retry-After": str(error.retry_after_s)} if error.retry_after_s else {}
         return _response(document(error.status, error.detail, error.errors, error.slug, error.title), headers)
     if isinstance(error, exceptions.APIException):
-        return _from_framework(error)
+        return _from_framework(error, context)
     if isinstance(error, OperationalError | InterfaceError):
         return _unavailable(error)
     for kinds, status, detail in _PLAIN:

@@ -36,6 +36,7 @@ from wire.states import GroupState, JobState
 
 Json = dict[str, Any]
 MAX_ERRORS = 50
+UPLOAD = "hydractl artifacts put FILE uploads it (over REST: PUT {}); or correct the digest"
 MAX_GROUPS = 10_000  # of all jobs of a request: one of thirty bytes takes kilobytes while it is looked at and stored
 
 
@@ -224,8 +225,9 @@ def missing_files(user: User, named: list[tuple[int, str, Any]]) -> dict[int, li
         if f.digest in sizes:
             f.size = sizes[f.digest]
         else:
-            missing = f"you have not uploaded {f.digest[:12]}..."
-            found.setdefault(no, []).append(FieldError(f"{where}.digest", missing, f"PUT /api/v1/artifacts/{f.digest}"))
+            missing = f"you have not uploaded {f.digest[:12]}..., which {f.path} is to hold"
+            remedy = UPLOAD.format(f"/api/v1/artifacts/{f.digest}")
+            found.setdefault(no, []).append(FieldError(f"{where}.digest", missing, remedy))
     if digests and not found:
         artifacts.touch(digests)
     return found

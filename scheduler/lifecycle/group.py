@@ -43,13 +43,17 @@ def resized(column: np.ndarray, count: int) -> np.ndarray:
 
 @dataclass(slots=True)
 class AttemptEnd:
-    """How one attempt ended, as its node (or the lack of one) tells."""
+    """How one attempt ended, as its node (or the lack of one) tells.
+
+    asked_by: who wanted its task to start again, "" where nobody knows who; None: nobody wanted that.
+    """
 
     index: int
     state: ContainerState
     reason: ContainerReason
     exit_code: int
     ran_s: float
+    asked_by: str | None = None
 
     @property
     def blameless(self) -> bool:

@@ -113,11 +113,18 @@ def ended(job: JobRun, group: GroupRun, e: AttemptEnd, now: float) -> tuple[Task
     task = group.end(e, now, job.stopping)
     out: list[Instruction] = []
     if task == TaskState.PENDING and not group.surplus(e.index):
-        out.append(EmitEvent("retry", f"{group.name}[{e.index}] {describe(e)}; it will be tried again"))
+        out.append(_again(f"{group.name}[{e.index}]", e))
     elif task == TaskState.FAILED and not job.stopping and not group.open_ended:
         attempts = int(group.launches[e.index])
         out += _fail(job, f"{group.name}[{e.index}] {describe(e)} after {attempts} attempt{'s' * (attempts > 1)}")
     return task, out + _settle(job, group)
+
+
+def _again(name: str, e: AttemptEnd) -> EmitEvent:
+    if e.asked_by is None:
+        return EmitEvent("retry", f"{name} {describe(e)}; it will be tried again")
+    by = f"{e.asked_by} asked" if e.asked_by else "was asked"
+    return EmitEvent("restarting", f"{name} was stopped to start again, as {by}")
 
 
 def succeeded(job: JobRun, group: GroupRun, indices: np.ndarray) -> list[Instruction]:

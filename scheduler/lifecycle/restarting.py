@@ -16,13 +16,14 @@ Attempt = tuple[int, int]  # a task, and which of its attempts
 class Restarts:
     """now: attempts that are to end, whatever else goes on. queue: of its tasks only the first ``width`` are ever down
     for it; one leaves when a later attempt of it serves. unsure: were handed to another sub-cluster, which may begin
-    them as it knew them then; those belong to the queue.
+    them as it knew them then; those belong to the queue. by: who asked last.
     """
 
     now: list[Attempt] = field(default_factory=list)
     queue: list[Attempt] = field(default_factory=list)
     unsure: list[Attempt] = field(default_factory=list)
     width: int = 1
+    by: str = ""
 
     def __bool__(self) -> bool:
         return bool(self.now or self.queue or self.unsure)

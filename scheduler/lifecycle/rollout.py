@@ -24,8 +24,8 @@ class RolloutRules:
 @dataclass(slots=True)
 class Rollout:
     """revision: which is rolled out. previous: which the other tasks run. groups: numbers of those that change.
-    failures: ends of its attempts so far that were their own fault. back: it takes back what has failed, or was not
-    wanted, and is not taken back itself."""
+    failures: ends of its attempts so far that were their own fault; last: the last of them, in words. back: it takes
+    back what has failed, or was not wanted, and is not taken back itself."""
 
     revision: int
     previous: int
@@ -34,15 +34,17 @@ class Rollout:
     began_us: int
     failures: int = 0
     back: bool = False
+    last: str = ""
 
     def failed(self, now_us: int) -> str:
         """Why it is to be taken back, or nothing."""
         if self.back:
             return ""
+        last = f"; the last failure: {self.last}" if self.last else ""
         if self.failures > self.rules.max_failures:
-            return f"{self.failures} of its attempts failed, and {self.rules.max_failures} may"
+            return f"{self.failures} of its attempts failed, and {self.rules.max_failures} may{last}"
         late = self.limited and now_us >= self.due_us
-        return f"it was not done within {self.rules.deadline_s:g} s" if late else ""
+        return f"it was not done within {self.rules.deadline_s:g} s{last}" if late else ""
 
     def width(self, standing_in: int) -> int:
         """How many tasks of a group may be down now. standing_in: others that serve beside them. What is taken back
@@ -62,13 +64,14 @@ class Rollout:
     def row(self) -> dict[str, Any]:
         """As JSON keeps it."""
         return {name: getattr(self, name) for name in _PLAIN} | {
-            "groups": list(self.groups), "rules": {name: getattr(self.rules, name) for name in RolloutRules.__slots__},
+            "last": self.last, "groups": list(self.groups),
+            "rules": {name: getattr(self.rules, name) for name in RolloutRules.__slots__},
         }  # fmt: skip
 
     @classmethod
     def of_row(cls, row: dict[str, Any]) -> "Rollout":
         """Inverse of ``row``."""
-        plain = {name: row[name] for name in _PLAIN}
+        plain = {name: row[name] for name in _PLAIN} | {"last": row.get("last", "")}  # older rows have none
         return cls(groups=tuple(row["groups"]), rules=RolloutRules(**row["rules"]), **plain)
 
 

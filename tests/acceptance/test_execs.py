@@ -64,6 +64,8 @@ def test_a_command_runs_beside_the_task_with_its_streams_and_status(
     env = {"HYDRA_URL": cluster.stack.url, "HYDRA_TOKEN": cluster.stack.token(), "HOME": str(tmp_path)}
     shell = hydractl.run(("exec", str(job), "--", "sh", "-c", "cat; exit 4"), env, "said\n", tmp_path)
     assert (shell.returncode, shell.stdout) == (4, "said\n"), shell.stderr
+    absent = hydractl.run(("exec", str(job), "--", "no-such-command"), env, "", tmp_path)
+    assert absent.returncode == 127 and "could not be started: No such file" in absent.stderr, absent.stderr
     told = cluster.sql("SELECT after->>'command' FROM statestore_auditentry WHERE action = 'exec.begin'")
     assert ('["sh", "-c", "cat; exit 4"]',) in told
     (tmp_path / "tree" / "inner").mkdir(parents=True)
@@ -71,6 +73,8 @@ def test_a_command_runs_beside_the_task_with_its_streams_and_status(
     for words in (("tree", f"{job}/main/0:copy"), (f"{job}:copy/inner", "back")):
         copied = hydractl.run(("cp", *words), env, "", tmp_path)
         assert copied.returncode == 0, copied.stderr
+    nothing = hydractl.run(("cp", f"{job}:copy/none", "back"), env, "", tmp_path)
+    assert nothing.returncode == 2 and "source: there is no copy/none in " in nothing.stderr, nothing.stderr
     assert (tmp_path / "back" / "file").read_bytes() == b"y" * 500_000
     wait_until(lambda: not _open(cluster), 10, "all are over")
 

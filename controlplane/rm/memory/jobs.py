@@ -196,6 +196,7 @@ class JobEntry:
                 "width": g.restarts.width,
             }
             | ({"standing_in": g.standing_in} if g.standing_in else {})
+            | ({"by": g.restarts.by} if g.restarts else {})
             for g in self.groups
             if g.asked_us or g.restarts
         }
@@ -244,7 +245,7 @@ def take_service(group: GroupEntry, said: dict[str, Any] | None) -> None:
         group.run.scale(said["count"])
         group.asked_us, group.standing_in = said["asked_us"], said.get("standing_in", 0)
         now, queue, unsure = (attempts(said[part]) for part in ("now", "queue", "unsure"))
-        group.restarts = Restarts(now, queue, unsure, said["width"])
+        group.restarts = Restarts(now, queue, unsure, said["width"], said.get("by", ""))
     elif group.restarts:
         group.restarts = Restarts()
 

@@ -314,6 +314,7 @@ def _count_failure(c: Changes, job: JobEntry, group: GroupEntry, e: AttemptEnd) 
         return
     if (e.index, int(run.launches[e.index])) not in group.restarts.named:
         rollout.failures += 1
+        rollout.last = f"{run.name}[{e.index}] {master.describe(e)}"
         c.services[job.id] = job
 
 
@@ -324,10 +325,17 @@ def _notify_master(
     instructions: list[master.Instruction] = []
     columns = (tasks, *(endings[name] for name in ("state", "reason", "exit_code", "ran_ms")))
     for task, state, reason, exit_code, ran_ms in zip(*(x.tolist() for x in columns), strict=True):
-        e = AttemptEnd(task, STATES[state], REASONS[reason], exit_code, ran_ms / 1000)
+        asked_by = _asked_by(group, task) if reason == ContainerReason.STOPPED else None
+        e = AttemptEnd(task, STATES[state], REASONS[reason], exit_code, ran_ms / 1000, asked_by)
         _count_failure(c, job, group, e)
         instructions += master.ended(job.run, group.run, e, c.at_us / 1e6)[1]
     return instructions
+
+
+def _asked_by(group: GroupEntry, task: int) -> str | None:
+    """Who wanted the task's last attempt to start again; None where nobody did."""
+    restarts = group.restarts
+    return restarts.by if restarts and (task, int(group.run.launches[task])) in restarts.named else None
 
 
 def apply_instructions(m: Memory, c: Changes, job: JobEntry, instructions: list[master.Instruction]) -> None:

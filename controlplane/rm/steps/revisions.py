@@ -80,7 +80,7 @@ def _begin(m: Memory, store: Store, c: Changes, job: JobEntry, history: list[Jso
     c.services[job.id] = job
     m.admission_queue.leave(job)
     for group in changed:
-        _restart_all(group, job.rollout.width(0), spared=was is not None)
+        _restart_all(group, job.rollout.width(0), asked["by"], spared=was is not None)
         m.revise(job, group, fresh.groups[group.run.no])
     m.admission_queue.enter(job, known=True)
     for group in changed:
@@ -117,7 +117,7 @@ def _refused(m: Memory, store: Store, job: JobEntry, changed: list[GroupEntry], 
     return services.refused(m, store, job, lambda: change(after), lambda: change(before))
 
 
-def _restart_all(group: GroupEntry, width: int, spared: bool) -> None:
+def _restart_all(group: GroupEntry, width: int, by: str, spared: bool) -> None:
     """All attempts are to end that do not run what is in force from now on. spared: who was to end runs that."""
     r, run = group.restarts, group.run
     good = {*r.queue, *r.unsure} if spared else set()
@@ -127,7 +127,7 @@ def _restart_all(group: GroupEntry, width: int, spared: bool) -> None:
     ends = [attempt for attempt in ends if attempt[0] < own]
     away = [attempt for attempt in ends if run.remote[attempt[0]]]
     here = [attempt for attempt in ends if not run.remote[attempt[0]]]
-    group.restarts = Restarts(r.now, here, away, width)
+    group.restarts = Restarts(r.now, here, away, width, by)
 
 
 def go_on(m: Memory, store: Store, c: Changes, log_max: int) -> None:

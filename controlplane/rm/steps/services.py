@@ -100,6 +100,7 @@ def restart(m: Memory, c: Changes, job: JobEntry, asked: Json) -> None:
         emit_event(c, job, "not_restarted", f"revision {job.revision} is still being rolled out, which restarts them")
         return
     group.restarts.add(known, asked["one_by_one"])
+    group.restarts.by = asked["by"]
     if news:
         tasks, how = [task for task, _ in news], ", one after the other" * (asked["one_by_one"] and len(news) > 1)
         emit_event(c, job, "restart", f"{named_tasks(group.run.name, tasks)} to start again{how}: {asked['by']}")

@@ -7,6 +7,7 @@ from rest_framework.response import Response
 
 from contract.fields import DNS, ReceiverName
 from contract.notifications import (
+    JobReceiverList,
     Notification,
     NotificationPage,
     ReceiverKept,
@@ -19,7 +20,7 @@ from controlplane.statestore.actions import receivers as actions
 from controlplane.statestore.errors import Invalid
 from controlplane.statestore.queries.accounts import receivers
 
-from .common import PAGING, SMALL, View, account, actor, answers, body, paged, require, text_parameter, whole
+from .common import PAGING, SMALL, View, account, actor, answers, body, job_of, paged, require, text_parameter, whole
 
 _NAME = TypeAdapter(ReceiverName)
 _IN_PATH = text_parameter("name", where=OpenApiParameter.PATH, maxLength=63, pattern=DNS)
@@ -82,6 +83,15 @@ class ReceiverNotifications(View):
         """What it was told and is to be told, newest first, and what became of it."""
         row = actions.of_name(account(request), name)
         return paged(request, 1, lambda at, size: receivers.told(row, at, size))
+
+
+class JobReceivers(View):
+    @extend_schema(operation_id="jobs_receivers", responses=answers({200: JobReceiverList}))
+    def get(self, request: Request, job_id: int) -> Response:
+        """Who is told of your job, and whether that arrived. Of the jobs of others nobody is named."""
+        job = job_of(request, job_id)
+        own = job.owner_id == account(request).pk
+        return whole(receivers.of_job(job.pk, job.owner_id) if own else [])
 
 
 def _sound(name: str) -> str:

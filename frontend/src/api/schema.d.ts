@@ -803,6 +803,25 @@ export interface components {
             results: components["schemas"]["JobPlace"][];
         };
         /**
+         * @description A receiver that is told of a job. events: of which; waiting, sent, given_up: what became of those so far.
+         *
+         *     error: why the last that failed did, or why nothing is told; next_at: when it is tried again after that.
+         */
+        JobReceiver: {
+            error: string;
+            events: string[];
+            given_up: number;
+            next_at: string | null;
+            receiver: string;
+            sent: number;
+            waiting: number;
+        };
+        JobReceiverList: {
+            next: string | null;
+            previous: string | null;
+            results: components["schemas"]["JobReceiver"][];
+        };
+        /**
          * @description A job as it is sent: ``${{ name }}`` in any of its texts stands for the value of a parameter.
          *
          *     ``parameters``: by name a default, null where it has to be given, or its type, default and help. ``set``: values.

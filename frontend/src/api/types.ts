@@ -46,6 +46,7 @@ export type Secret = Shapes["Secret"];
 export type KeptArtifactPage = Shapes["KeptArtifactPage"];
 export type Receiver = Shapes["Receiver"];
 export type ReceiverKept = Shapes["ReceiverKept"];
+export type JobReceiver = Shapes["JobReceiver"];
 export type Notification = Shapes["Notification"];
 export type TokenMade = Shapes["NewToken"];
 export type JoinTokenLine = Shapes["JoinTokenLine"];

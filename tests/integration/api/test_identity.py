@@ -29,6 +29,16 @@ def test_a_closed_account_and_a_forged_token_get_nothing(world: World) -> None:
     assert Api().post("auth/login", LOGIN).status_code == 401
 
 
+def test_who_is_not_known_is_told_how_to_say_it(world: World) -> None:
+    told = "send Authorization: Token TOKEN, which hydractl token create NAME makes, or sign in"
+    assert Api().get("me").json()["detail"] == f"the request names nobody; {told}"
+    other = Api()("GET", "me", authorization=f"Bearer {world['tenant'].token}")
+    assert (other.status_code, other["WWW-Authenticate"]) == (401, "Token")
+    assert other.json()["detail"] == f"credentials of the kind 'Bearer' are not read here; {told}"
+    node = Api()("POST", "/node/v1/logs", {"chunks": []}, authorization="Basic x")
+    assert node.json()["detail"].endswith("'Basic' are not read here; send Authorization: Node and the credential")
+
+
 def test_a_login_for_a_program_is_one(world: World) -> None:
     at = f"accounts/{LOGIN['username']}"
     assert world["operator"].get(at).json()["last_login_at"] is None

@@ -192,7 +192,10 @@ def test_a_job_is_taken_as_yaml(world: World) -> None:
         refused = sent(text)
         assert refused.status_code == 422 and refused.json()["errors"][0]["line"] == line, refused.content
     assert sent("#" * 200_000).status_code == 413
-    assert world["tenant"].post("jobs/bulk", "jobs: []", **{"content-type": "application/yaml"}).status_code == 415
+    other = world["tenant"].post("jobs/bulk", "jobs: []", **{"content-type": "application/yaml"})
+    (wrong,) = other.json()["errors"]
+    assert (other.status_code, wrong["field"], wrong["remedy"]) == (415, "Content-Type", "send it as application/json")
+    assert wrong["message"] == "'application/yaml' is not read here"
 
 
 def test_saved_views_are_their_accounts_own(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

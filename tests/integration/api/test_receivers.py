@@ -121,3 +121,24 @@ def test_what_it_was_told_is_its_owners_to_read(world: World) -> None:
     assert world["tenant"]("DELETE", "me/receivers/ci").status_code == 204
     assert world["tenant"].get("me/receivers/ci/notifications").status_code == 404
     assert not Notification.objects.exists()
+
+
+def test_a_job_says_to_its_owner_whom_it_tells_and_whether_that_arrived(world: World) -> None:
+    put(world, "ci")
+    put(world, "all", every_job=["failed"], webhook=URL)
+    put(world, "gone")
+    wanted = [{"receiver": "ci", "events": ["succeeded", "started"]}, {"receiver": "gone"}]
+    number = world["tenant"].post("jobs", job(notify=wanted)).json()["id"]
+    assert world["tenant"]("DELETE", "me/receivers/gone").status_code == 204
+    row = Receiver.objects.get(name="ci")
+    Receiver.objects.filter(pk=row.pk).update(failures=1, error="answered 500")
+    sent = Notification(receiver=row, job_id=number, event="started", at=row.created_at, state="sent")
+    late = Notification(receiver=row, job_id=number, event="succeeded", at=row.created_at, error="answered 500")
+    Notification.objects.bulk_create([sent, late])
+    found = {r["receiver"]: r for r in world["tenant"].get(f"jobs/{number}/receivers").json()["results"]}
+    ci = found["ci"]
+    assert ci["events"] == ["started", "succeeded"] and ci["next_at"] is not None
+    assert (ci["waiting"], ci["sent"], ci["given_up"], ci["error"]) == (1, 1, 0, "answered 500")
+    assert (found["all"]["events"], found["all"]["error"]) == (["failed"], "")
+    assert found["gone"]["error"] == "it was deleted, and is told nothing"
+    assert world["operator"].get(f"jobs/{number}/receivers").json()["results"] == [], "they are the owner's"

@@ -130,6 +130,12 @@ def test_an_operator_rolls_out_with_hydractl(world: World, tmp_path: Path) -> No
             (["west"], 3600.0),
             ([], 60.0),
         ]
+        same = tmp_path / "same.yaml"
+        same.write_text(hydractl("get").stdout)
+        for words in (("push", str(same), "-m", "x"), ("apply", str(same)), ("diff", str(same))):
+            told = hydractl(*words)
+            assert told.returncode == 0 and f"A rollout of version {row.version_id} is under way" in told.stderr, words
+            assert f"hydractl policy rollout abort {row.pk}" in told.stderr
         shown = hydractl("rollout", "status").stdout
         assert "west for 3600 s" in shown and "everywhere for 60 s" in shown and "others before" in shown
         acknowledge("west", version=row.version_id)

@@ -307,6 +307,20 @@ def test_a_schedule_starts_its_job_by_itself(cluster: Stack, hydra: Client, hydr
     assert f"{number} daily, for " in hydractl("job", str(done.id)).stdout
 
 
+def test_a_file_that_was_not_uploaded_is_named_as_the_job_file_has_it(hydractl: Any, tmp_path: Path) -> None:
+    (tmp_path / "lib").mkdir()
+    for name in ("a", "b", "c"):
+        (tmp_path / "lib" / name).write_text(name)
+    file = tmp_path / "job.yaml"
+    own = f"    files:\n      - {{path: lib, source: lib}}\n      - {{path: w, digest: {'0' * 64!r}}}\n"
+    file.write_text(f"name: a\ngroups:\n  - name: g\n    command: [cat, w]\n{own}")
+    for words in (("submit", str(file)), ("schedule", "create", "x", str(file), "--cron", "@daily")):
+        refused = hydractl(*words)
+        assert refused.returncode == 2, words
+        assert "hydractl: groups.0.files.1.digest (group g, line 7, column 19): you have not" in refused.stderr, words
+        assert "hydractl artifacts put FILE uploads it" in refused.stderr
+
+
 def test_what_is_done_with_a_schedule(hydra: Client, hydractl: Any) -> None:
     def ok(*words: str, stdin: str = "") -> str:
         done = hydractl("schedule", *words, stdin=stdin)

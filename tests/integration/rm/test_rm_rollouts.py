@@ -8,17 +8,17 @@ from typing import Any
 import pytest
 from django.db import connection, connections
 
-from controlplane.policy import overrides, rolloutorders, rollouts, versions
-from controlplane.policy.guards import Guards
+from controlplane.policy import measuring, overrides, rolloutorders, rollouts, versions
+from controlplane.policy.guards import Cause, Guards
 from controlplane.policy.rolloutorders import RolloutPlan
 from controlplane.policy.staging import Action
 from controlplane.rm.driver.acknowledge import Acknowledger
 from controlplane.statestore.actions.audit import SYSTEM, Actor
 from controlplane.statestore.errors import Conflict, Invalid, Stale
-from controlplane.statestore.models import AuditEntry, PolicyVersion, Rollout, SubCluster
+from controlplane.statestore.models import AuditEntry, Job, PolicyVersion, Rollout, SubCluster
 from tests.integration.rm.cluster import Cluster, Leading
 from tests.integration.rm.federation import another
-from wire.states import ContainerState
+from wire.states import ContainerState, JobState
 
 QUEUES = {"default": {"guaranteed": 1.0, "open_to_all": True}}
 Json = dict[str, Any]
@@ -202,6 +202,8 @@ def test_a_breach_puts_the_old_content_in_force_again_with_the_reason(federation
     assert found.message.startswith(
         "stage 1 of 1: 100.0 % of containers fail (none before the push; the guard allows 20"
     )
+    (job,) = Job.objects.filter(state=JobState.FAILED)
+    assert found.message.endswith(f" in west: job {job.pk} {job.name} in {job.queue} (12 of 12 failed)")
     assert f.step() is Action.ROLLED_BACK
     back = PolicyVersion.objects.get(active=True)
     assert back.pk == now(row).rollback_version_id > row.version_id > old
@@ -209,6 +211,20 @@ def test_a_breach_puts_the_old_content_in_force_again_with_the_reason(federation
     assert [m.runs for m in f.members] == [(back.pk, "spread")] * 3
     assert not now(row).live
     versions.publish(SYSTEM, document("align"), "made from what was in force before", parent=old)
+
+
+def test_a_broken_guard_names_who_waits_and_which_queue_lacks_most(federation: Federation) -> None:
+    f = federation
+    asked = {"count": 40, "retries": 0, "resources": {"memory_mib": 2048, "vcores_milli": 1500}}
+    number = f.west.cluster.submit(asked)
+    f.turn()
+    job = f.west.cluster.job(number)
+    waits = measuring.named(["west"], 60.0, Cause.WAITING)
+    assert waits.startswith(f"job {number} {job.name} in {job.queue} (") and waits.endswith(" s)")
+    lacks = measuring.named(["west"], 60.0, Cause.WANTING)
+    assert lacks.startswith(f"{job.queue} lacks ") and "GiB and " in lacks and lacks.endswith(" cores")
+    for cause in Cause:
+        assert measuring.named(["east"], 60.0, cause) == ""
 
 
 def fail(member: Member, count: int) -> None:

@@ -58,6 +58,8 @@ class Cluster:
     outputs: list[dict[str, Any]] = field(default_factory=list)
     endpoints: list[dict[str, Any]] = field(default_factory=list)
     revisions: list[dict[str, Any]] = field(default_factory=list)
+    events: list[dict[str, Any]] = field(default_factory=list)
+    told: list[dict[str, Any]] = field(default_factory=list)  # who is told of any job
     schedules: list[dict[str, Any]] = field(default_factory=list)
     logs: dict[tuple[str, str], bytes] = field(default_factory=dict)
     ended: set[str] = field(default_factory=set)  # containers whose streams are complete
@@ -333,6 +335,8 @@ ROUTES: list[tuple[str, Callable[..., Answer]]] = [
     (r"POST /jobs/(\d+)/(kill|retry|priority|scale|restart)", changed),
     (r"PUT /jobs/(\d+)/(spec)", changed),
     (r"POST /jobs/(\d+)/(rollback)", changed),
+    (r"GET /jobs/(\d+)/receivers", lambda cluster, request, _job: page(cluster.told, request)),
+    (r"GET /jobs/(\d+)/events", lambda cluster, request, _job: page(cluster.events, request)),
     (r"GET /jobs/(\d+)/revisions", lambda cluster, request, _job: page(cluster.revisions, request)),
     (r"GET /jobs/(\d+)/tasks", tasks),
     (r"GET /jobs/(\d+)/containers", containers),

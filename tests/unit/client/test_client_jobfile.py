@@ -158,3 +158,33 @@ def test_what_is_refused_anyway_is_told_with_the_fields_that_nobody_knows(tmp_pa
     with pytest.raises(InvalidJob) as refused:
         pack({"name": "a", "groups": [group(cuont=3, retries="x")]}, tmp_path)
     assert {error.field for error in refused.value.problem.errors} == {"groups.0.cuont", "groups.0.retries"}
+
+
+def test_what_a_server_says_of_a_file_in_a_folder_is_said_of_the_folder(tmp_path: Path) -> None:
+    (tmp_path / "src").mkdir()
+    for name in "abc":
+        (tmp_path / "src" / name).write_text(name)
+    wrong = {"path": "w", "digest": "0" * 64}
+    text = "name: a\nfiles:\n  - {path: src, source: src}\n  - {path: w, digest: x}\ngroups: []\n"
+    packed = pack({"name": "a", "files": [{"path": "src", "source": "src"}, wrong], "groups": [group()]}, tmp_path)
+    fields = ("spec.files.3.digest", "spec.files.1.path", "spec.name", "revision")
+    said = [FieldError(name, "m") for name in fields]
+    with pytest.raises(HydraError) as caught, locating(text, within="spec."), packed.as_written():
+        raise HydraError(Problem(title="no", errors=said))
+    assert [line.partition(":")[0] for line in caught.value.lines()] == [
+        "revision",
+        "name (line 1, column 1)",
+        "files.0.path (line 3, column 6)",
+        "files.1.digest (line 4, column 15)",
+    ]
+
+
+def test_a_template_knows_what_its_entries_were(tmp_path: Path) -> None:
+    (tmp_path / "src").mkdir()
+    for name in "ab":
+        (tmp_path / "src" / name).write_text(name)
+    files = [{"path": "src", "source": "src"}, {"path": "w", "digest": "0" * 64}]
+    packed = pack_template({"name": "a", "groups": [group(files=files)]}, tmp_path, {})
+    with pytest.raises(HydraError) as caught, packed.as_written():
+        raise HydraError(Problem(title="no", errors=[FieldError("job.groups.0.files.2.digest", "m")]))
+    assert caught.value.problem.errors[0].field == "job.groups.0.files.1.digest"

@@ -1,11 +1,13 @@
 """What people type about changes of the policy: values, times, and what they read of a diff."""
 
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
+from client.commands.policy import reading
 from client.commands.policychanges import change, when
 from client.commands.policyedit import text_of
 from client.commands.policypush import show_diff, show_stages
@@ -87,3 +89,26 @@ def test_every_command_explains_itself() -> None:
         assert run(app, ["policy", *words, "--help"]).exit_code == 0, words
     for word in ("list", "add", "cancel"):
         assert run(app, ["policy", "overrides", word, "--help"]).exit_code == 0, word
+
+
+def test_where_a_document_is_no_yaml_is_said_with_its_line(tmp_path: Path) -> None:
+    file = tmp_path / "policy.yaml"
+    file.write_text("queues:\n  default: {guaranteed: 1.0\n  other: {}\n")
+    with pytest.raises(HydraError) as caught, reading(file):
+        pass
+    (line,) = caught.value.lines()
+    assert line.startswith(f"{file} (line 3, column 8): is not valid YAML: "), line
+    assert line.endswith(" Correct that line: other: {}.")
+
+
+@pytest.mark.parametrize("word", ["validate", "diff", "plan", "push", "apply", "simulate"])
+def test_a_document_is_given_as_the_commands_argument_or_by_option(tmp_path: Path, word: str) -> None:
+    file = tmp_path / "policy.yaml"
+    file.write_text("queues: [\n")
+    more = ["-m", "why"] if word == "push" else []
+    for given in ([str(file)], ["-f", str(file)]):
+        done = CliRunner().invoke(app, ["policy", word, *given, *more])
+        assert done.exit_code == 2 and "is not valid YAML" in done.stderr, done.stderr
+    for given in ([], [str(file), "-f", str(file)]):
+        done = CliRunner().invoke(app, ["policy", word, *given, *more])
+        assert done.exit_code == 2 and "FILE" in done.stderr, done.stderr

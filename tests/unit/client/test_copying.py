@@ -13,6 +13,7 @@ import pytest
 from client.copying import Place, bring, fetch
 from client.errors import HydraError
 from client.execs import Piece
+from contract.problems import Problem
 from tests import mutations
 from wire.execs import End
 
@@ -41,7 +42,7 @@ class Said:
     def pieces(self) -> Iterator[Piece]:
         assert self.ended.wait(10), "tar there waits for the end of its input"
         for at in range(0, len(self.archive), 1000):
-            yield Piece("stderr", b"tar: file changed\n")
+            yield Piece("stderr", b"tar: ./tree: file changed as we read it\n")
             yield Piece("stdout", self.archive[at : at + 1000])
 
 
@@ -79,7 +80,7 @@ def test_what_a_container_sends_stays_below_its_place(tmp_path: Path) -> None:
     for name in ("./tree/../../x", "/etc/x"):
         with pytest.raises(HydraError, match="leads out of it"):
             fetch(Said(packed((name, tarfile.REGTYPE, b"x"))), there, new, names.append)  # type: ignore[arg-type]
-    with pytest.raises(HydraError, match="tar: file changed"):
+    with pytest.raises(HydraError, match="tree in c-1-1-1 changed while it was read"):
         said = Said(archive[:600])
         said.end = End(code=2)
         fetch(said, there, new, names.append)  # type: ignore[arg-type]
@@ -129,5 +130,65 @@ def test_a_file_here_that_cannot_be_read_ends_the_copy_with_its_name(tmp_path: P
         if name.endswith("file"):
             gone.unlink()
 
-    with pytest.raises(HydraError, match="file: No such file or directory"):
+    with pytest.raises(HydraError, match="file on this machine does not exist"):
         bring(Said(b""), tmp_path / "tree", Place("c-1-1-1", "copy"), told)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        (
+            "tar: ./tree: Cannot stat: No such file or directory\ntar: Exiting with failure status",
+            "there is no a/tree in ",
+        ),
+        ("tar: a: Cannot open: No such file or directory\ntar: Error is not recoverable", "there is no a in c-1-1-1"),
+        ("tar: can't change directory to 'a': No such file or directory", "there is no a in c-1-1-1"),
+        ("tar: ./tree/x: Cannot open: Permission denied", "a/tree/x in c-1-1-1 may not be read by the task's user"),
+        ("tar: a: Cannot open: Not a directory", "a in c-1-1-1 is no folder"),
+        ("tar: something new", "tar in c-1-1-1 failed: tar: something new"),
+    ],
+)
+def test_why_a_copy_from_a_container_failed_is_told_in_words(tmp_path: Path, said: str, told: str) -> None:
+    with pytest.raises(HydraError) as caught:
+        fetch(Failing(said), Place("c-1-1-1", "a/tree"), tmp_path, str)  # type: ignore[arg-type]
+    (error,) = caught.value.problem.errors
+    assert (error.field, error.message.startswith(told)) == ("source", True), error
+    assert error.remedy
+
+
+@pytest.mark.parametrize(
+    ("said", "told", "remedy"),
+    [
+        ("tar: new: Cannot open: No such file or directory", "there is no folder new in c-1-1-1", "-- mkdir -p new"),
+        ("tar: tree: Cannot open: File exists", "in c-1-1-1 new/tree is a folder where a file is to be", "ends with /"),
+        ("tar: can't open 'tree': Read-only file system", "new/tree in c-1-1-1 may not be written", "task's folder"),
+        ("tar: tree: Wrote only 512 of 10240 bytes: No space left on device", "there is no room for new/tree", "-- du"),
+    ],
+)
+def test_why_a_copy_into_a_container_failed_is_told_in_words(tmp_path: Path, said: str, told: str, remedy: str) -> None:
+    (tmp_path / "tree").write_text("x")
+    with pytest.raises(HydraError) as caught:
+        bring(Failing(said), tmp_path / "tree", Place("c-1-1-1", "new/"), str)  # type: ignore[arg-type]
+    (error,) = caught.value.problem.errors
+    assert (error.field, error.message.startswith(told), remedy in error.remedy) == ("destination", True, True), error
+
+
+def test_a_container_without_tar_is_said_to_have_none(tmp_path: Path) -> None:
+    absent = Failing("")
+    absent.end = End(code=127, error="the command could not be started: No such file or directory: tar")
+    with pytest.raises(HydraError, match="c-1-1-1 has no tar, which copying needs"):
+        fetch(absent, Place("c-1-1-1", "a"), tmp_path, str)  # type: ignore[arg-type]
+
+
+class Failing(Said):
+    """A client whose container's tar only complains."""
+
+    def __init__(self, words: str) -> None:
+        super().__init__(b"")
+        self.words, self.end = words, End(code=2)
+
+    def pieces(self) -> Iterator[Piece]:
+        assert self.ended.wait(10)
+        if self.end.error:
+            raise HydraError(Problem(title="The command did not end by itself", detail=self.end.error))
+        yield Piece("stderr", self.words.encode())

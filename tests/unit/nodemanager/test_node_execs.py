@@ -156,7 +156,10 @@ def test_a_command_runs_as_the_containers_own_and_its_end_is_told(loop: Loop) ->
     assert os.read(read, 4096).decode().splitlines() == ["b c", loop.task.context.work]
     absent, _ = loop.ask("no-such-command")
     why = "No such file or directory: no-such-command, nowhere in PATH"
-    assert loop.said(absent)["error"].startswith(f"the command could not be started: {why}")
+    assert loop.said(absent) == {"error": f"the command could not be started: {why}", "code": 127}
+    (Path(loop.task.context.work) / "text").write_text("x")
+    barred, _ = loop.ask("./text")
+    assert loop.said(barred) == {"error": "the command could not be started: Permission denied: ./text", "code": 126}
     hasty, _ = loop.ask("no-such-command")
     wait_until(lambda: loop.hear() or loop.entrance.by_pid, 10, "it is forked")
     os.waitid(os.P_PID, *loop.entrance.by_pid, os.WEXITED | os.WNOWAIT)

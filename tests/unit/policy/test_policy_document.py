@@ -160,6 +160,19 @@ def test_the_stored_document_is_what_was_written_with_its_components_complete() 
     assert validate(stored)[1] == rows, "what is stored can be published again"
 
 
+def test_what_is_mistyped_is_told_with_its_value() -> None:
+    with pytest.raises(Invalid) as raised:
+        validate(queues(submit=["role:tenat"], ordering="lifo") | {"approval": {"approvers": ["role:tenant"]}})
+    assert {e.field: (e.message, e.remedy.partition("?")[0]) for e in raised.value.errors} == {
+        "queues.a.submit.0": ("'role:tenat' is not written as it has to be here", "did you mean role:tenant"),
+        "queues.a.ordering": ("'lifo' is not known here", "use 'fifo', 'fair' or 'priority'"),
+        "approval.approvers.0": (
+            "'role:tenant' is not written as it has to be here",
+            "name accounts, or role:operator",
+        ),
+    }
+
+
 def test_components_of_an_older_release_keep_what_still_fits() -> None:
     found = components.stored({"placement": {"policy": "pack"}, "locality": {"policy": "gone"}, "later": {}, "x": 5})
     assert found.placement.policy == "pack" and found.locality == components.Locality()

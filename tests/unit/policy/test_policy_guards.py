@@ -3,7 +3,7 @@
 import pytest
 from pydantic import ValidationError
 
-from controlplane.policy.guards import Guards, Measures, StageComparison, breaches
+from controlplane.policy.guards import Cause, Guards, Measures, StageComparison, breaches
 
 
 def compared(staged: dict[str, object], others: dict[str, object] | None = None) -> StageComparison:
@@ -83,3 +83,16 @@ def test_a_drop_of_utilization() -> None:
 def test_bounds_that_make_no_sense_are_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(ValidationError):
         Guards(**wrong)
+
+
+def test_what_is_broken_names_whose_doing_it_is_and_asks_for_nobody_else() -> None:
+    now = compared({"pending_p99_s": 34.0, "jobs": 5, "ended": 100, "failed": 1})
+    asked: list[Cause] = []
+
+    def named(cause: Cause) -> str:
+        asked.append(cause)
+        return "job 7 a in root.a (34.0 s)"
+
+    guards = Guards(pending_p99_s=20, failure_share=0.5)
+    (text,) = breaches(guards, QUIET, now, "west", named)
+    assert text.endswith(" in west: job 7 a in root.a (34.0 s)") and asked == [Cause.WAITING]

@@ -1,14 +1,17 @@
 """An account's receivers, and what each of them was told."""
 
+from collections import Counter
 from collections.abc import Collection
-from typing import Any
+from typing import Any, get_args
 
+from contract.notifications import Event
 from controlplane.accounts.models import User
-from controlplane.statestore.models import Notification, Receiver
+from controlplane.statestore.models import Job, Notification, Receiver
 from controlplane.statestore.queries.paging import Cursor, Page, by_number, page
 
 Json = dict[str, Any]
 WAITING_MAX = 1000  # counted
+EVENTS = get_args(Event)
 
 
 def of_account(owner: User) -> list[Json]:
@@ -56,3 +59,43 @@ def as_told(row: Notification) -> Json:
     """``contract.notifications.Notification`` of a test."""
     fields = ("id", "event", "at", "state", "attempts", "error", "tried_at")
     return {name: getattr(row, name) for name in fields} | {"job": None}
+
+
+def of_job(job_id: int, owner_id: int) -> list[Json]:
+    """``contract.notifications.JobReceiver`` of each that the job names, or that is told of every one. Three queries.
+
+    Of one that was deleted since, that it was.
+    """
+    wanted = _named(job_id)
+    known = {row.name: row for row in Receiver.objects.filter(owner_id=owner_id)}
+    for row in known.values():
+        if row.every_job:
+            wanted[row.name] = wanted.get(row.name, set()) | set(row.every_job)
+    told: dict[int, list[Json]] = {}
+    for each in Notification.objects.filter(job_id=job_id).order_by("id").values("receiver_id", "state", "error"):
+        told.setdefault(each["receiver_id"], []).append(each)
+    return [_of_job(name, events, known.get(name), told) for name, events in sorted(wanted.items())]
+
+
+def _named(job_id: int) -> dict[str, set[str]]:
+    """By the receiver's name, the events of which the job has it told."""
+    found: dict[str, set[str]] = {}
+    for said in Job.objects.values_list("spec__notify", flat=True).get(pk=job_id) or ():
+        found.setdefault(said["receiver"], set()).update(said["events"])
+    return found
+
+
+def _of_job(name: str, events: set[str], row: Receiver | None, told: dict[int, list[Json]]) -> Json:
+    of_it = told.get(row.pk, []) if row else []
+    count = Counter(each["state"] for each in of_it)
+    waiting = count[Notification.State.WAITING]
+    errors = [each["error"] for each in of_it if each["error"]]
+    return {
+        "receiver": name,
+        "events": [event for event in EVENTS if event in events],
+        "waiting": waiting,
+        "sent": count[Notification.State.SENT],
+        "given_up": count[Notification.State.GIVEN_UP],
+        "error": (errors or [""])[-1] if row else "it was deleted, and is told nothing",
+        "next_at": row.free_at if row and row.failures and waiting else None,
+    }

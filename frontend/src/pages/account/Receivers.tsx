@@ -10,7 +10,7 @@ import { useFollowed } from "../../live/hooks";
 import { Choices } from "../../ui/choices";
 import { Card, Command, Confirm, Empty, Failed, Loading, Notice, useNow } from "../../ui/parts";
 import { ShownOnce } from "../admin/ShownOnce";
-import { EVENTS, standing } from "./receivers";
+import { became, EVENTS, standing } from "./receivers";
 
 const at = (name: string) => `/me/receivers/${encodeURIComponent(name)}`;
 
@@ -25,7 +25,7 @@ export function Receivers({ editable, email }: { editable: boolean; email: strin
       {!receivers ? (view.error ? <div className="body"><Failed error={view.error} retry={() => void view.refetch()} /></div> : <Loading label="Loading receivers" />)
         : receivers.length === 0 ? <Empty title="Nobody is told of your jobs">Webhooks and mail that job files name in <span className="mono">notify</span>, or that hear of all your jobs.</Empty>
         : <ReceiverTable receivers={receivers} editable={editable} change={setPutting} end={setDeleting} shown={shown} show={setShown} />}
-      {shown !== null && <Told name={shown} />}
+      {shown !== null && <Told name={shown} next={receivers?.find((r) => r.name === shown)?.next_at ?? null} />}
       {putting !== null && <Put known={putting === "new" ? null : putting} email={email} onClose={() => setPutting(null)} />}
       {deleting && <Delete name={deleting.name} onClose={() => setDeleting(null)} />}
     </Card>
@@ -76,7 +76,7 @@ function Try({ name }: { name: string }) {
 }
 
 /** The newest of what a receiver was told and is to be told. */
-function Told({ name }: { name: string }) {
+function Told({ name, next }: { name: string; next: string | null }) {
   const now = useNow(10_000);
   const view = useFollowed<Page<Notification>>(`${at(name)}/notifications?page_size=20`);
   const told = view.data?.results;
@@ -92,7 +92,7 @@ function Told({ name }: { name: string }) {
             <td>{n.event}</td>
             <td data-label="Job" className="clip">{n.job ? <a href={`/jobs/${n.job.id}`}>{n.job.id} {n.job.name}</a> : "none"}</td>
             <td data-label="When" className="num" title={moment(n.at)}>{ago(n.at, now)}</td>
-            <td data-label="What became of it" className="wrap-any">{n.state === "sent" ? "sent" : `${n.state.replace("_", " ")}${n.error ? `: ${n.error}` : ""}`}</td>
+            <td data-label="What became of it" className="wrap-any">{became(n, next, now)}</td>
           </tr>
         ))}</tbody>
       </table>

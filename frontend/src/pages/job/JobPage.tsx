@@ -3,12 +3,13 @@ import { SegmentedControl } from "@mantine/core";
 import { lazy, Suspense, useEffect } from "react";
 import { Link, useLocation, useSearch } from "wouter";
 import { ApiError, get } from "../../api/client";
-import type { Endpoint, Job, JobSnapshot, Me, Page, Task } from "../../api/types";
+import type { Endpoint, Job, JobReceiver, JobSnapshot, Me, Page, Task } from "../../api/types";
 import { ago, coarse, duration, moment } from "../../format/units";
 import { tone } from "../../format/states";
-import { useLiveness, useTopic } from "../../live/hooks";
+import { useFollowed, useLiveness, useTopic } from "../../live/hooks";
 import { ToneIcon } from "../../ui/icons";
 import { Card, Failed, Loading, Notice, Stale, State, useNow } from "../../ui/parts";
+import { toldOf } from "../account/receivers";
 import { Actions } from "./Actions";
 import { Endpoints } from "./Endpoints";
 import { Events, Files, Spec } from "./Extras";
@@ -100,6 +101,7 @@ function Head({ job, me, now }: { job: Job; me: Me; now: number }) {
         <div><dt>Priority</dt><dd>{job.priority}</dd></div>
         <div><dt>Kind</dt><dd>{job.kind}</dd></div>
         {job.kind === "service" && <div><dt>Revision</dt><dd data-testid="revision">{rolloutText(job)}</dd></div>}
+        {me.username === job.owner && <Tells job={job} now={now} />}
         {job.retry_of !== null && <div><dt>Repeats</dt><dd><Link href={`/jobs/${job.retry_of}`}>#{job.retry_of}</Link></dd></div>}
         {job.schedule && <div><dt>Schedule</dt><dd title={`For ${moment(job.schedule.at)}`}><Link href={`/schedules/${job.schedule.id}`}>{job.schedule.name}</Link></dd></div>}
         <div><dt>Submitted</dt><dd title={moment(job.submitted_at)}>{ago(job.submitted_at, now)}</dd></div>
@@ -110,6 +112,14 @@ function Head({ job, me, now }: { job: Job; me: Me; now: number }) {
       </dl>
     </header>
   );
+}
+
+/** Who is told of it, and whether that arrived; for its owner. */
+function Tells({ job, now }: { job: Job; now: number }) {
+  const view = useFollowed<Page<JobReceiver>>(`/jobs/${job.id}/receivers`, job.state);
+  const receivers = view.data?.results ?? [];
+  if (receivers.length === 0) return null;
+  return <div><dt>Tells</dt><dd>{receivers.map((r) => <div key={r.receiver}><Link href="/account">{r.receiver}</Link> {toldOf(r, now)}</div>)}</dd></div>;
 }
 
 /** Read again when anything that could add a file or an event has moved. */

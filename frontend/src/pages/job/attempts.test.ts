@@ -67,6 +67,13 @@ describe("a job's story", () => {
     expect(steps.map((s) => s.title)).toEqual(["Submitted", "Routed", "Admitted", "First container", "Tried again", "Odd kind", "Succeeded"]);
     expect(steps[2]?.text).toBe("3.0 s after it was submitted");
   });
+  it("calls a restart that somebody asked for by its name", () => {
+    const steps = story(job, [event(5, "restarting", "web[0] was stopped to start again, as ann asked"), event(6, "restarting", "web[1] was stopped to start again, as was asked")]);
+    expect(steps.slice(3, 5).map((s) => [s.title, s.text, s.kind])).toEqual([
+      ["Restarted, as ann asked", "web[0] was stopped to start again", "change"],
+      ["Restarted, as was asked", "web[1] was stopped to start again", "change"],
+    ]);
+  });
   it("is cut in its middle", () => {
     const { head, hidden, tail } = shorten(story(job, Array.from({ length: 50 }, (_, i) => event(5, "retry", `${i}`))), 12);
     expect([head.length, hidden, tail.length]).toEqual([6, 42, 6]);

@@ -29,6 +29,12 @@ function title(kind: string): [string, Step["kind"]] {
   return TITLES[kind] ?? [kind.replaceAll("_", " ").replace(/^./, (c) => c.toUpperCase()), "decision"];
 }
 
+/** What happened to a job: its title, its mark, and what else is said of it. */
+function told(e: JobEvent): [string, Step["kind"], string] {
+  const asked = e.kind === "restarting" && /^(.*), (as .+ asked|as was asked)$/.exec(e.message);
+  return asked ? [`Restarted, ${asked[2]}`, "change", asked[1] ?? ""] : [...title(e.kind), e.message];
+}
+
 export function story(job: Job, events: JobEvent[], places: JobPlace[] = []): Step[] {
   const from = Date.parse(job.submitted_at);
   const steps: Step[] = [{ at: from, kind: "mark", title: "Submitted", text: `by ${job.owner} to ${job.queue}${job.retry_of !== null ? `, repeating #${job.retry_of}` : ""}` }];
@@ -46,8 +52,8 @@ export function story(job: Job, events: JobEvent[], places: JobPlace[] = []): St
     for (const p of places) steps.push({ at: Date.parse(p.first_at), kind: "decision", title: `Granted in ${p.sub_cluster}`, text: p.sub_cluster === job.home ? "the first container at its home" : `the first container there; its home is ${job.home}` });
   }
   for (const e of events) {
-    const [name, kind] = title(e.kind);
-    steps.push({ at: Date.parse(e.at), kind, title: name, text: e.message });
+    const [name, kind, text] = told(e);
+    steps.push({ at: Date.parse(e.at), kind, title: name, text });
   }
   mark(job.finished_at, word(job.state), from, "after it was submitted");
   return steps.map((step, i) => ({ step, i })).sort((a, b) => a.step.at - b.step.at || a.i - b.i).map(({ step }) => step);

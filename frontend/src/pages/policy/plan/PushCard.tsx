@@ -2,7 +2,7 @@
 import { Button, SegmentedControl, Textarea } from "@mantine/core";
 import { useMutation, useQueryClient, type UseMutationResult } from "@tanstack/react-query";
 import { useState } from "react";
-import { useLocation } from "wouter";
+import { Link, useLocation } from "wouter";
 import { API, ApiError, call } from "../../../api/client";
 import type { Page, SubCluster } from "../../../api/types";
 import { useRead } from "../../../live/hooks";
@@ -60,6 +60,17 @@ function usePush(draft: DraftView, onStale: () => void, asked: () => Sent): UseM
   });
 }
 
+/** What is in force already may not be for long: a version on its way to all is named. */
+function Nothing() {
+  const last = useRead<Page<Rollout>>("/policy/rollouts?page_size=1", "", true).data?.results[0];
+  return (
+    <span className="muted small">
+      Nothing changes: there is nothing to push.
+      {last?.live && <> <Link href={`/policy/rollouts/${last.id}`}>A rollout of version {last.version}</Link> is under way: wait for it, or abort it there.</>}
+    </span>
+  );
+}
+
 export function PushCard({ draft, document, diff, onStale }: Props) {
   const nothing = diff?.identical ?? false;
   const [message, setMessage] = useState("");
@@ -92,7 +103,7 @@ export function PushCard({ draft, document, diff, onStale }: Props) {
         )}
         <div className="row wrap policy-actions">
           <Button type="submit" loading={send.isPending} disabled={nothing}>{how !== "staged" ? "Push to all" : `Push to ${named[0]?.sub_clusters.join(", ") || "the first stage"}`}</Button>
-          {nothing && <span className="muted small">Nothing changes: there is nothing to push.</span>}
+          {nothing && <Nothing />}
           <SaveAs name="policy.yaml" text={fileText(draft.text, draft.base.version)} />
           <Command text={pushCommand({ message, stages: how === "all" ? [] : stages, guards: guards ?? {}, onBreach: staged.onBreach, force })} />
         </div>
