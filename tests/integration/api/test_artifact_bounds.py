@@ -338,6 +338,6 @@ def test_an_older_release_kept_outputs_and_files_without_saying_so(world: World)
     ArtifactOwner.objects.filter(owner=world.users["operator"]).delete()
     ArtifactOwner.objects.update(size=0)
     with connection.cursor() as cursor:
-        cursor.execute(importlib.import_module("controlplane.statestore.migrations.0052_who_keeps_artifacts").KEPT)
+        cursor.execute(importlib.import_module("controlplane.statestore.migrations.0053_who_keeps_artifacts").KEPT)
     found = set(ArtifactOwner.objects.values_list("owner__username", "artifact_id", "size"))
     assert found == {("tenant", sha(b"file"), 4), ("operator", sha(b"file"), 4), ("operator", sha(b"made"), 4)}

@@ -1,7 +1,6 @@
 """What an account keeps of artifacts is what it has rows for: also its tasks' outputs, and files of its live jobs."""
 
-from django.conf import settings
-from django.db import migrations, models
+from django.db import migrations
 
 from wire.states import JobState
 
@@ -28,17 +27,5 @@ UPDATE statestore_artifactowner o SET size = a.size FROM statestore_artifact a
 
 
 class Migration(migrations.Migration):
-    dependencies = [("statestore", "0051_claims_of_who_has_counted")]
-
-    operations = [
-        migrations.AddField(model_name="artifactowner", name="size", field=models.BigIntegerField(db_default=0)),
-        migrations.RunSQL(KEPT, migrations.RunSQL.noop),
-        migrations.AlterField(
-            model_name="artifactowner",
-            name="owner",
-            field=models.ForeignKey(db_index=False, on_delete=models.deletion.CASCADE, to=settings.AUTH_USER_MODEL),
-        ),
-        migrations.AddIndex(
-            model_name="artifactowner", index=models.Index(fields=["owner", "-size", "-id"], name="artifact_by_owner")
-        ),
-    ]
+    dependencies = [("statestore", "0052_sizes_of_what_is_kept")]
+    operations = [migrations.RunSQL(KEPT, migrations.RunSQL.noop)]
