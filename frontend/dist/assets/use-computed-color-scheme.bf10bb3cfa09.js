@@ -1,1 +1,0 @@
-import{$ as e,J as t}from"./index.a56e01ff17b3.js";function n(n,r={getInitialValueInEffect:!0}){let i=e(n,r),{colorScheme:a}=t();return a===`auto`?i:a}export{n as t};
