@@ -221,8 +221,9 @@ class Client(
         """The sub-clusters in which the job was given containers, the first one first."""
         return answers.read(JobPlaces, self._get(f"/jobs/{job_id}/places"))
 
-    def events(self, job_id: int) -> Iterator[Event]:
-        return self._pages(f"/jobs/{job_id}/events", Event, {"page_size": 500})
+    def events(self, job_id: int, *, newest_first: bool = False) -> Iterator[Event]:
+        order = {"order": "newest"} if newest_first else {}
+        return self._pages(f"/jobs/{job_id}/events", Event, {"page_size": 500} | order)
 
     def outputs(self, job_id: int) -> Iterator[Output]:
         """The files that the job's tasks have left behind, each task's valid attempt only."""

@@ -286,8 +286,8 @@ HYDRA = {
     "job_max_kib": number("HYDRA_JOB_MAX_KIB", 2048),  # what a job says, with its files' names: Redis holds it
     "live_jobs_max_mib_per_user": number("HYDRA_LIVE_JOBS_MAX_MIB_PER_USER", 64),  # all live jobs of an account
     "writes_per_hour": number("HYDRA_WRITES_PER_HOUR", 100_000),  # of an account, in each process; 0: any number
-    "history_jobs_per_user": number("HYDRA_HISTORY_JOBS_PER_USER", 1_000_000),  # ended ones, of an account
-    "history_max_gib_per_user": number("HYDRA_HISTORY_MAX_GIB_PER_USER", 10),  # what they say
+    "history_jobs_per_user": number("HYDRA_HISTORY_JOBS_PER_USER", 1_000_000),  # ended ones; 0: any number
+    "history_max_gib_per_user": number("HYDRA_HISTORY_MAX_GIB_PER_USER", 10),  # what they say; 0: any amount
     "master_launches_max_mib": number("HYDRA_MASTER_LAUNCHES_MAX_MIB", 64),  # of live containers, per application
     "master_max_asks": int(number("HYDRA_MASTER_MAX_ASKS", 200)),  # of different ids, per application
     "master_max_containers": int(number("HYDRA_MASTER_MAX_CONTAINERS", 10_000)),  # wanted or running at once

@@ -266,10 +266,10 @@ def job(ctx: typer.Context, job: JobArgument, output: OutputOption = Format.tabl
     """One job and its task groups."""
     with connected(ctx) as client:
         answer, server = client.job(job), client.url
+        if output is Format.json:
+            print_json(answer)
+            return
         undone, receivers = undoing(client, answer), client.job_receivers(job)
-    if output is Format.json:
-        print_json(answer)
-        return
     pairs = [
         ("job", answer.id), ("name", answer.name), ("state", answer.state), ("message", answer.message),
         ("waiting", answer.waiting), ("kind", answer.kind), ("queue", answer.queue), ("owner", answer.owner),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from typing import Annotated
 
@@ -146,7 +147,8 @@ class _Asked:
 def _asking(client: Client, job_id: int, revision: int | None, wait: bool) -> _Asked:
     """What is known before something is asked for; wait: whether that is watched."""
     known = revision or client.job(job_id).revision
-    return _Asked(known, max((event.id for event in client.events(job_id)), default=0) if wait else 0)
+    last = next(client.events(job_id, newest_first=True), None) if wait else None
+    return _Asked(known, last.id if last else 0)
 
 
 def _attend(client: Client, job_id: int, asked: _Asked, output: Format) -> None:
@@ -177,8 +179,9 @@ def _attend(client: Client, job_id: int, asked: _Asked, output: Format) -> None:
 
 def _refused(client: Client, job_id: int, asked: _Asked) -> str:
     """Why its home did not begin what was asked for; nothing while it may yet."""
-    found = [e for e in client.events(job_id) if e.id > asked.events and e.kind == "not_updated"]
-    return f"it was not begun: {found[-1].message}" if found else ""
+    since = takewhile(lambda event: event.id > asked.events, client.events(job_id, newest_first=True))
+    found = next((event for event in since if event.kind == "not_updated"), None)
+    return f"it was not begun: {found.message}" if found else ""
 
 
 def _undone(client: Client, job: JobDetail, asked: _Asked) -> str:

@@ -54,7 +54,7 @@ class Writes:
                 self._of.popitem(last=False)
             mine.left = min(self._per_hour, mine.left + (now - mine.at) * self._per_hour / 3600)
             mine.at = now
-            if (lacking := min(cost, self._per_hour) - mine.left) > 0:
+            if (lacking := min(cost, self._per_hour - 1) - mine.left) > 0:  # the request itself has been counted
                 raise self._too_many(lacking)
             mine.left -= cost
 

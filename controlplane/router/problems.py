@@ -99,9 +99,13 @@ def _content_type(context: dict[str, Any]) -> FieldError:
 
 def _unknown_caller(context: dict[str, Any], scheme: str) -> str:
     """What the request says of who asks, and what it would have to. scheme: of the credentials that are read here."""
-    given = b"".join(get_authorization_header(context["request"]).split()[:1]).decode("latin1")
-    other = given and given.lower() != scheme.lower()
-    said = f"credentials of the kind {given[:SHOWN]!r} are not read here" if other else "the request names nobody"
+    words = get_authorization_header(context["request"]).decode("latin1").split()
+    if len(words) == 1:  # which may be the credential itself: it is not repeated
+        said = "the Authorization header has one word"
+    elif words and words[0].lower() != scheme.lower():
+        said = f"credentials of the kind {words[0][:SHOWN]!r} are not read here"
+    else:
+        said = "the request names nobody"
     return f"{said}; {AUTHORIZATION if scheme == 'Token' else f'send Authorization: {scheme} and the credential'}"
 
 

@@ -47,14 +47,16 @@ MAX_BATCHES = 200  # per run; the next run goes on
 MOST = BATCH * MAX_BATCHES
 IDEMPOTENCY_DAYS = 1
 GIB = 1 << 30
+UNBOUNDED = 1 << 62
 
 _ENDED = Job.objects.filter(state__gte=JobState.SUCCEEDED)
-_LAST_BEYOND = """
-SELECT max(id) FROM (
-    SELECT id, row_number() OVER newest AS jobs, sum(spec_bytes) OVER newest AS size
-    FROM statestore_job WHERE owner_id = %s AND state >= %s WINDOW newest AS (ORDER BY id DESC)
-) AS ended WHERE jobs > %s OR size > %s
+_BEYOND = """
+SELECT id FROM (
+    SELECT id, finished_at, row_number() OVER newest AS jobs, sum(spec_bytes) OVER newest AS size
+    FROM statestore_job WHERE owner_id = %s AND state >= %s WINDOW newest AS (ORDER BY finished_at DESC, id DESC)
+) AS ended WHERE (jobs > %s OR size > %s) AND finished_at < %s ORDER BY finished_at, id LIMIT %s
 """
+SPARED = dt.timedelta(hours=1)  # whoever waits for its end finds it
 
 
 def run(now: dt.datetime | None = None) -> dict[str, int]:
@@ -77,32 +79,32 @@ def run(now: dt.datetime | None = None) -> dict[str, int]:
 def purge_jobs(now: dt.datetime) -> int:
     """Jobs that ended more than ``history_days`` ago, with all that hangs on them."""
     cutoff = now - dt.timedelta(days=settings.HYDRA["history_days"])
-    return _jobs(_ENDED.filter(finished_at__lt=cutoff).order_by("finished_at"))
-
-
-def purge_crowds(now: dt.datetime) -> int:
-    """The oldest ended jobs of accounts that have more of them, or that say more, than one account may keep."""
-    most = int(settings.HYDRA["history_jobs_per_user"]), int(settings.HYDRA["history_max_gib_per_user"] * GIB)
-    kept = _ENDED.values("owner_id").annotate(jobs=Count("pk"), size=Sum("spec_bytes"))
-    removed = 0
-    for each in kept.filter(Q(jobs__gt=most[0]) | Q(size__gt=most[1])).order_by("owner_id"):
-        with connection.cursor() as cursor:
-            cursor.execute(_LAST_BEYOND, [each["owner_id"], JobState.SUCCEEDED, *most])
-            ((last,),) = cursor.fetchall()
-        if last is not None:
-            removed += _jobs(_ENDED.filter(owner_id=each["owner_id"], pk__lte=last).order_by("pk"))
-    return removed
-
-
-def _jobs(ended: QuerySet[Job]) -> int:
+    old = _ENDED.filter(finished_at__lt=cutoff).order_by("finished_at")
     removed = 0
     for _ in range(MAX_BATCHES):
         with transaction.atomic():
-            ids = list(ended.select_for_update(skip_locked=True).values_list("pk", flat=True)[:BATCH])
+            ids = list(old.select_for_update(skip_locked=True).values_list("pk", flat=True)[:BATCH])
             Job.objects.filter(pk__in=ids).delete()
         removed += len(ids)
         if len(ids) < BATCH:
             break
+    return removed
+
+
+def purge_crowds(now: dt.datetime) -> int:
+    """The oldest ended jobs of accounts that have more of them, or that say more, than one account may keep."""
+    known = settings.HYDRA
+    limits = int(known["history_jobs_per_user"]), int(known["history_max_gib_per_user"] * GIB)
+    most = [limit or UNBOUNDED for limit in limits]
+    kept = _ENDED.values("owner_id").annotate(jobs=Count("pk"), size=Sum("spec_bytes"))
+    removed = 0
+    for each in kept.filter(Q(jobs__gt=most[0]) | Q(size__gt=most[1])).order_by("owner_id"):
+        with connection.cursor() as cursor:
+            cursor.execute(_BEYOND, [each["owner_id"], JobState.SUCCEEDED, *most, now - SPARED, MOST])
+            beyond = [number for (number,) in cursor.fetchall()]
+        for first in range(0, len(beyond), BATCH):
+            Job.objects.filter(pk__in=beyond[first : first + BATCH]).delete()
+        removed += len(beyond)
     return removed
 
 

@@ -3,7 +3,7 @@
 import datetime as dt
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from tempfile import SpooledTemporaryFile
 from typing import IO
@@ -11,11 +11,11 @@ from typing import IO
 import structlog
 from django.core.files import File
 from django.core.files.storage import default_storage
-from django.db import transaction
+from django.db import DatabaseError, transaction
 
 from contract.problems import FieldError
 from controlplane import clock, events
-from controlplane.statestore.errors import Conflict, Invalid, NotFound, Refused, Unavailable
+from controlplane.statestore.errors import Conflict, Invalid, NotFound, Unavailable
 from controlplane.statestore.models import Artifact, ArtifactOwner, Container, Job, TaskOutput
 from controlplane.statestore.queries.accounts.artifacts import NAMED, wanted_by
 
@@ -36,6 +36,7 @@ class Once:
 Body = IO[bytes] | Once
 TRIES = 3  # of storing bytes that others delete at the same time
 OUTPUTS_AT_ONCE = 10_000  # rows deleted in one transaction
+PASSES = 10  # of a request
 TOUCH_AFTER = dt.timedelta(hours=1)  # how stale ``last_used_at`` may get
 
 _OVER = "the container is not live on this node any more"
@@ -91,8 +92,9 @@ def _keep(owner_id: int, digest: str, body: Body, then: Callable[[int, bool], No
                 return size, stored
             except _Gone:
                 continue
-            except Refused:
-                _drop_unkept(digest, size)
+            except Exception:
+                with suppress(DatabaseError):
+                    _drop_unkept(digest, size)
                 raise
     raise Unavailable("others delete the same bytes again and again; send them again", retry_after_s=1)
 
@@ -121,7 +123,9 @@ def _locked(digest: str) -> bool:
 
 def _delete_unkept(digest: str) -> None:
     """Delete the bytes if no account keeps them; within the transaction that has locked their row."""
-    if not ArtifactOwner.objects.filter(artifact_id=digest).exists() and erased(name_of(digest)):
+    # ``web`` of an older release has outputs published without saying who keeps them.
+    kept = ArtifactOwner.objects.filter(artifact_id=digest), TaskOutput.objects.filter(digest=digest)
+    if not any(rows.exists() for rows in kept) and erased(name_of(digest)):
         Artifact.objects.filter(digest=digest).delete()
 
 
@@ -207,8 +211,19 @@ def delete(actor: Actor, digest: str) -> None:
 
     ``NotFound`` where the account does not keep it, ``Conflict`` where jobs or schedules of its own want it.
     """
-    while not _let_go(actor, digest):
-        pass  # very many tasks may have left the same bytes
+    assert actor.user_id is not None
+    kept = ArtifactOwner.objects.filter(artifact_id=digest, owner_id=actor.user_id)
+    if not kept.exists():
+        raise NotFound(f"you keep no artifact {digest}")
+    _check_unwanted(actor.user_id, digest)  # it takes its time, in which nobody waits for the artifact's row
+    if not any(_let_go(actor, digest) for _ in range(PASSES)):
+        raise Unavailable("very many of your tasks have left these bytes; ask again, and it goes on", retry_after_s=1)
+
+
+def _check_unwanted(owner_id: int, digest: str) -> None:
+    if wanted := wanted_by(owner_id, digest):
+        told = ", ".join(wanted[:NAMED]) + (" and others" if len(wanted) > NAMED else "")
+        raise Conflict(f"{told} of yours want {digest[:12]}...: wait for jobs to end, or kill them; delete schedules")
 
 
 def _let_go(actor: Actor, digest: str) -> bool:
@@ -218,12 +233,7 @@ def _let_go(actor: Actor, digest: str) -> bool:
         kept = ArtifactOwner.objects.filter(artifact_id=digest, owner_id=actor.user_id)
         if not _locked(digest) or not kept.exists():
             raise NotFound(f"you keep no artifact {digest}")
-        if wanted := wanted_by(actor.user_id, digest):
-            more = " and others" if len(wanted) > NAMED else ""
-            told = f"{', '.join(wanted[:NAMED])}{more}"
-            raise Conflict(
-                f"{told} of yours want {digest[:12]}...: wait for jobs to end, or kill them; delete schedules"
-            )
+        _check_unwanted(actor.user_id, digest)
         outputs = TaskOutput.objects.filter(job__owner_id=actor.user_id, digest=digest)
         some = list(outputs.values_list("pk", flat=True)[:OUTPUTS_AT_ONCE])
         TaskOutput.objects.filter(pk__in=some).delete()

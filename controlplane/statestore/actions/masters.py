@@ -96,17 +96,18 @@ def allocate(job_id: int, asks: Sequence[NewAsk], release: Sequence[str]) -> Non
     """Set the targets of asks, new ones among them, and give containers back."""
     with transaction.atomic():
         _session(job_id)
-        _keep_named(job_id, [new.spec for new in asks])
         known = {ask.name: ask for ask in MasterAsk.objects.filter(job_id=job_id)}
-        before, changed = len(known), []
+        before, changed, named_by = len(known), list[int](), list[dict[str, Any]]()
         for i, new in enumerate(asks):
             if (ask := _merged(job_id, known, new, f"asks.{i}")) is not None:
                 known[ask.name] = ask
                 changed.append(ask.no)
+                named_by.append(new.spec)
         if len(known) > before:
             _bound_specs([ask.spec for ask in known.values()])
         if changed:
             _bound(job_id, list(known.values()))
+            _keep_named(job_id, named_by)
         if changed or release:
             asked = {"asks": sorted(set(changed))} if changed else {}
             _tell(job_id, asked, release=map(parse_container, release))
@@ -166,7 +167,6 @@ def launch(job_id: int, launches: Sequence[NewLaunch]) -> None:
     """Say what granted containers are to run. Saying the same again changes nothing."""
     with transaction.atomic():
         _session(job_id)
-        _keep_named(job_id, [new.spec for new in launches])
         numbers = {parse_container(new.container): new for new in launches}
         said = dict(MasterLaunch.objects.filter(pk__in=numbers).values_list("pk", "spec"))
         left = {cid: new for cid, new in numbers.items() if said.get(cid) != new.spec}
@@ -174,6 +174,7 @@ def launch(job_id: int, launches: Sequence[NewLaunch]) -> None:
             raise Conflict(f"{format_container(min(again))} was launched with another command already")
         sizes = _launchable(job_id, left)
         _bound_launches(job_id, sum(sizes.values()))
+        _keep_named(job_id, [new.spec for new in left.values()])
         MasterLaunch.objects.bulk_create(
             MasterLaunch(container_id=cid, job_id=job_id, spec=new.spec, spec_bytes=sizes[cid])
             for cid, new in left.items()

@@ -16,6 +16,8 @@ from controlplane.statestore.models import Intent, Job
 from controlplane.statestore.queries.jobs import services
 from scheduler.lifecycle.restarting import runs
 
+_ONE_AT_A_TIME = "SELECT pg_advisory_xact_lock(hashtext('updates'), hashint8(%s))"  # of a job
+
 
 def scale(actor: Actor, job: Job, group: str, count: int, by: str, claim: Callable[[int], None] | None = None) -> None:
     """Ask for so many tasks of a group. What was asked last holds, in whichever order requests arrive.
@@ -73,10 +75,13 @@ def update(actor: Actor, job: Job, asked: dict[str, Any]) -> None:
     if going is not None and asked["back"] != going["previous"]:
         back = f"wait for it, or roll back to {going['previous']} first"
         raise Conflict(f"revision {now} of job {job.pk} is still being rolled out; {back}")
-    if _asked_for(job):
-        raise Conflict(f"job {job.pk} is to be updated already, and its home has not begun yet; ask again when it has")
     told = {name: value for name, value in asked.items() if name != "spec"}
     with transaction.atomic():
+        with connection.cursor() as cursor:
+            cursor.execute(_ONE_AT_A_TIME, [job.pk])
+        if _asked_for(job):
+            text = f"job {job.pk} is to be updated already, and its home has not begun yet; ask again when it has"
+            raise Conflict(text)
         keep_named(job.owner_id, named(asked["spec"]))
         jobs.change(actor, [Change(job, Intent.Kind.UPDATE, asked, {"revision": now}, told)])
 

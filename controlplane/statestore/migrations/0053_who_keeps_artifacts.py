@@ -19,7 +19,7 @@ SELECT a.digest, named.owner_id, a.size FROM (
     UNION SELECT owner_id, jsonb_path_query(m.spec, '$.files[*].digest') #>> '{{}}'
             FROM statestore_masterlaunch m JOIN live ON live.id = m.job_id
     UNION SELECT owner_id, jsonb_array_elements_text(digests) FROM statestore_schedule) named
-  JOIN statestore_artifact a ON a.digest = named.digest
+  JOIN statestore_artifact a ON a.digest = named.digest FOR KEY SHARE OF a
     ON CONFLICT (artifact_id, owner_id) DO UPDATE SET size = excluded.size;
 UPDATE statestore_artifactowner o SET size = a.size FROM statestore_artifact a
  WHERE a.digest = o.artifact_id AND o.size <> a.size;

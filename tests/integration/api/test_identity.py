@@ -35,6 +35,8 @@ def test_who_is_not_known_is_told_how_to_say_it(world: World) -> None:
     other = Api()("GET", "me", authorization=f"Bearer {world['tenant'].token}")
     assert (other.status_code, other["WWW-Authenticate"]) == (401, "Token")
     assert other.json()["detail"] == f"credentials of the kind 'Bearer' are not read here; {told}"
+    bare = Api()("GET", "me", authorization=world["tenant"].token).json()["detail"]
+    assert bare == f"the Authorization header has one word; {told}", "which may be the secret itself"
     node = Api()("POST", "/node/v1/logs", {"chunks": []}, authorization="Basic x")
     assert node.json()["detail"].endswith("'Basic' are not read here; send Authorization: Node and the credential")
 

@@ -116,19 +116,31 @@ def test_ended_jobs_past_their_time_are_purged_and_no_others():
 
 @pytest.mark.parametrize(
     ("setting", "most", "kept"),
-    [("history_jobs_per_user", 3, 3), ("history_max_gib_per_user", 2500 / 2**30, 2), ("history_jobs_per_user", 9, 5)],
-)
-def test_of_one_account_the_oldest_ended_jobs_go_beyond_what_it_may_keep(monkeypatch, setting, most, kept):
+    [
+        ("history_jobs_per_user", 3, 3), ("history_max_gib_per_user", 2500 / 2**30, 2), ("history_jobs_per_user", 9, 5),
+        ("history_jobs_per_user", 1, 1), ("history_jobs_per_user", 0, 5), ("history_max_gib_per_user", 0, 5),
+    ],
+)  # fmt: skip
+def test_of_one_account_the_jobs_that_ended_first_go_beyond_what_it_may_keep(monkeypatch, setting, most, kept):
     monkeypatch.setitem(settings.HYDRA, setting, most)
     live = add_job(NOW, JobState.RUNNING)
-    ended = [add_job(NOW, JobState.FAILED, NOW) for _ in range(5)]
+    lately = add_job(NOW, JobState.FAILED, NOW)
+    ended = [add_job(NOW, JobState.FAILED, NOW - dt.timedelta(hours=2 + n)) for n in range(4)]
     Job.objects.update(spec_bytes=1000)
     other = User.objects.create(username="other")
     others = add_job(NOW, JobState.FAILED, NOW)
     Job.objects.filter(pk=others.pk).update(owner=other)
     assert retention.purge_crowds(NOW) == 5 - kept
-    left = {live.pk, others.pk} | {job.pk for job in ended[5 - kept :]}
+    left = {live.pk, others.pk, lately.pk} | {job.pk for job in ended[: kept - 1]}
     assert set(Job.objects.values_list("pk", flat=True)) == left
+
+
+def test_who_waits_for_the_end_of_a_job_finds_it_however_many_there_are(monkeypatch):
+    monkeypatch.setitem(settings.HYDRA, "history_jobs_per_user", 1)
+    for _ in range(3):
+        add_job(NOW, JobState.FAILED, NOW - retention.SPARED / 2)
+    assert retention.purge_crowds(NOW) == 0
+    assert retention.purge_crowds(NOW + retention.SPARED) == 2
 
 
 def test_idempotency_keys_last_a_day():

@@ -52,5 +52,11 @@ def test_more_than_an_hour_gives_is_owed() -> None:
     writes.claim(1, 50)
 
 
+def test_who_has_had_nothing_written_may_ask_for_anything_with_a_request_that_counts_itself() -> None:
+    writes = Writes(100, Hours())
+    writes.claim(1, 1)
+    writes.claim(1, 999)
+
+
 def test_no_bound_is_none() -> None:
     Writes(0).claim(1, 10**9)
