@@ -13,6 +13,7 @@ from controlplane.policy.guards import Cause, Guards
 from controlplane.policy.rolloutorders import RolloutPlan
 from controlplane.policy.staging import Action
 from controlplane.rm.driver.acknowledge import Acknowledger
+from controlplane.rm.driver.load import LoadReporter
 from controlplane.statestore.actions.audit import SYSTEM, Actor
 from controlplane.statestore.errors import Conflict, Invalid, Stale
 from controlplane.statestore.models import AuditEntry, Job, PolicyVersion, Rollout, SubCluster
@@ -221,6 +222,8 @@ def test_a_broken_guard_names_who_waits_and_which_queue_lacks_most(federation: F
     job = f.west.cluster.job(number)
     waits = measuring.named(["west"], 60.0, Cause.WAITING)
     assert waits.startswith(f"job {number} {job.name} in {job.queue} (") and waits.endswith(" s)")
+    it = f.west.leader
+    LoadReporter().report(it.memory, f.west.cluster.sub.pk, it.store, it.clock)
     lacks = measuring.named(["west"], 60.0, Cause.WANTING)
     assert lacks.startswith(f"{job.queue} lacks ") and "GiB and " in lacks and lacks.endswith(" cores")
     for cause in Cause:

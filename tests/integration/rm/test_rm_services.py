@@ -62,7 +62,7 @@ def test_its_tasks_restart_one_after_the_other_as_their_nodes_find_them_healthy(
     turn(cluster, leader, 3, seconds=1.1)
     assert attempts(job) == [(0, 2), (1, 1)]
     assert cluster.job(job).services == {
-        "0": {"count": 2, "asked_us": 0, "now": [], "queue": [[0, 2, 1]], "unsure": [], "width": 1},
+        "0": {"count": 2, "asked_us": 0, "now": [], "queue": [[0, 2, 1]], "unsure": [], "width": 1, "by": "ann"},
     }  # fmt: skip
     same_when_rebuilt(leader)
     leader.close()
