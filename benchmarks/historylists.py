@@ -77,7 +77,8 @@ def asked() -> dict[str, dict[str, list[str]]]:
 
 # By operation, the key of a row in the middle of its list; ``None`` where only one page is ever there.
 MIDDLE: dict[str, tuple[int, ...] | None] = {
-    "accounts_list": (100,), "audit_list": (50_000,), "jobs_endpoints": None, "nodes_containers": None,
+    "accounts_list": (100,), "artifacts_list": (20_000, 20_000), "audit_list": (50_000,),
+    "jobs_endpoints": None, "nodes_containers": None,
     "nodes_list": (2_500,), "policy_overrides": (1_000,), "policy_proposals": (1_000,), "policy_rollouts": (1_000,),
     "policy_versions": (1_000,), "queues_list": (2_500,), "receivers_notifications": (5_000,),
     "schedules_list": (20_000,), "schedules_runs": (10_000,), "simulations_list": (250,),

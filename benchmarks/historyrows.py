@@ -17,7 +17,7 @@ from wire.states import TERMINAL, JobState, NodeState
 
 OWNERS, DAYS = 200, 90
 LIVE = 500  # jobs that have not ended
-NODES, VERSIONS, VIEWS = 5_000, 2_000, 100
+NODES, VERSIONS, VIEWS, ARTIFACTS = 5_000, 2_000, 100, 40_000
 LARGE_TASKS = 200_000  # of one job
 LARGE_EVENTS = 20_000
 EVERY = 25  # one job in so many has rows of tasks, containers and outputs
@@ -128,6 +128,14 @@ INSERT INTO statestore_savedview (owner_id, name, query, created_at)
 SELECT u.id, 'view ' || i, 'state=FAILED&tag=run-' || i, now()
   FROM generate_series(1, %(views)s) i, accounts_user u WHERE u.username IN ('tenant', 'operator')
 """
+_ARTIFACTS = """
+INSERT INTO statestore_artifact (digest, size, created_at, last_used_at)
+SELECT encode(sha256(i::text::bytea), 'hex'), i, now(), now() FROM generate_series(1, %(artifacts)s) i
+"""
+_KEPT = """
+INSERT INTO statestore_artifactowner (artifact_id, owner_id, size)
+SELECT a.digest, u.id, a.size FROM statestore_artifact a, accounts_user u WHERE u.username IN ('tenant', 'operator')
+"""
 _GRANTS = """
 INSERT INTO accounts_queueaccess (user_id, queue, level)
 SELECT u.id, q, 'admin' FROM accounts_user u, unnest(ARRAY['root.team0003', 'root.team1300.dev']) q
@@ -141,7 +149,7 @@ _STATES = {
 _PARTITIONED = ("statestore_container_history", "statestore_task")
 _STEPS = {
     "jobs": _JOBS, "groups": _GROUPS, "events": _EVENTS, "audit": _AUDIT, "nodes": _NODES, "versions": _VERSIONS,
-    "views": _VIEWS,
+    "views": _VIEWS, "artifacts": _ARTIFACTS, "kept": _KEPT,
 }  # fmt: skip
 _OF_SOME = {"tasks": _TASKS, "containers": _CONTAINERS, "outputs": _OUTPUTS}
 
@@ -170,6 +178,7 @@ def load(database_url: str, jobs: int) -> Loaded:
         store.execute(_CHANCE)
         values = {
             "jobs": jobs, "owners": OWNERS, "teams": TEAMS, "days": DAYS, "live": LIVE, "nodes": NODES, "views": VIEWS,
+            "artifacts": ARTIFACTS,
             "versions": VERSIONS, "tasks": LARGE_TASKS, "every": EVERY, **_STATES,
         }  # fmt: skip
         for sql in (_OWNERS, _GRANTS):

@@ -39,6 +39,7 @@ ROLES = ("anonymous", "tenant", "other", "viewer", "operator")
 PUBLIC = {"tenant": 200, "other": 200, "viewer": 200, "operator": 200, "anonymous": 200}
 SEEN = {"anonymous": 401, "tenant": 200, "other": 404, "viewer": 200, "operator": 200}
 LISTED = {"anonymous": 401, "tenant": 200, "other": 200, "viewer": 200, "operator": 200}
+OWN = {"anonymous": 401, "tenant": 204, "other": 204, "viewer": 404, "operator": 204}
 CHANGED = {"anonymous": 401, "tenant": 202, "other": 404, "viewer": 403, "operator": 202}
 OPERATORS = {"anonymous": 401, "tenant": 403, "other": 403, "viewer": 403, "operator": 200}
 WATCHED = OPERATORS | {"viewer": 200}
@@ -91,16 +92,12 @@ RULES: dict[tuple[str, str], Rule] = {
     ("PUT", "api/v1/me/secrets/<str:name>"): Rule(
         {r: 200 if s == 201 else s for r, s in SUBMITTED.items()}, {"value": "secret-name"}
     ),
-    ("DELETE", "api/v1/me/secrets/<str:name>"): Rule(
-        {"anonymous": 401, "tenant": 204, "other": 204, "viewer": 404, "operator": 204}
-    ),
+    ("DELETE", "api/v1/me/secrets/<str:name>"): Rule(OWN),
     ("GET", "api/v1/me/receivers"): Rule(LISTED),
     ("PUT", "api/v1/me/receivers/<str:name>"): Rule(
         {r: 200 if s == 201 else s for r, s in SUBMITTED.items()}, {"webhook": "https://1.1.1.1/secret-name"}
     ),
-    ("DELETE", "api/v1/me/receivers/<str:name>"): Rule(
-        {"anonymous": 401, "tenant": 204, "other": 204, "viewer": 404, "operator": 204}
-    ),
+    ("DELETE", "api/v1/me/receivers/<str:name>"): Rule(OWN),
     ("POST", "api/v1/me/receivers/<str:name>/test"): Rule(
         {"anonymous": 401, "tenant": 202, "other": 202, "viewer": 403, "operator": 202}
     ),
