@@ -148,11 +148,12 @@ def test_what_is_asked_of_services_is_kept_with_the_round_and_told_to_whom_it_co
     group.run.scale(6)
     group.asked_us = 7
     group.restarts.add([(0, 1), (1, 1)], one_by_one=True)
+    group.restarts.by = "ann"
     handed = HandedTasks()
     handed.append(np.arange(1), np.ones(1, np.int16))
     asks = {(job, 0, east.rounds.sub): (handed, False)}
     store.commit(changed(leader, services={job: entry}, asks=asks))
-    said = {"count": 6, "asked_us": 7, "now": [], "queue": [[0, 2, 1]], "unsure": [], "width": 1}
+    said = {"count": 6, "asked_us": 7, "now": [], "queue": [[0, 2, 1]], "unsure": [], "width": 1, "by": "ann"}
     assert store.live_jobs({job})[0].services == {"0": said}
     ask = east.store.asks_here()[0]
     assert (ask.service, ask.revision) == (said, 1)
