@@ -141,7 +141,7 @@ def test_maintenance_from_now_on_and_cancelled(cluster: Cluster) -> None:
         hydractl(cluster, "maintenance", "add", "east", "--node", "east-2", "--start", "+1h", "--for", "2h", "--lead",
                  "2h", "-m", "firmware", "-o", "json")
     )  # fmt: skip
-    assert (made["state"], made["nodes"]) == ("active", 1)
+    assert (made["state"], made["nodes"]) == ("emptying", 1)
     assert "firmware" in hydractl(cluster, "maintenance", "list")
     wait_until(lambda: node(cluster, "east-2").drained, 10, "it is empty")
     assert "MAINTENANCE" in hydractl(cluster, "node", "east-2") or "DRAINED" in hydractl(cluster, "node", "east-2")
