@@ -419,8 +419,9 @@ def _notes(sides: list[_Side]) -> list[str]:
         counts = side.values[:, [list(OVERALL).index(name) for name in ("jobs", "jobs_unfinished", "jobs_unstarted")]]
         jobs, unfinished, unstarted = counts.sum(axis=0).astype(int).tolist()
         if unfinished:
+            runs = f"in its {len(side.runs)} runs together " if len(side.runs) > 1 else ""
             notes.append(
-                f"{side.policy}: {unfinished:,} of {jobs:,} jobs had not ended when their run did, and {unstarted:,} "
+                f"{side.policy}: {runs}{unfinished:,} of {jobs:,} jobs had not ended when their run did, and {unstarted:,} "
                 "never started. They count with the time until then, which is a lower bound."
             )
     for side in sides:

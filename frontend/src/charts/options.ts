@@ -1,5 +1,6 @@
 /** What uPlot is told: axes, lines, marks. Colours come from the page's tokens. */
 import uPlot from "uplot";
+import { badges, BADGE, EVENT_COLORS } from "./badges";
 import { latest, timeOfDay, type Line, type SeriesEvent } from "./series";
 
 export interface Marks {
@@ -28,9 +29,6 @@ function translucent(color: string, alpha: string): string {
   return /^#[0-9a-f]{6}$/i.test(color) ? color + alpha : color;
 }
 
-export const EVENT_COLORS: Record<string, string> = { policy: "accent", rollout: "st-stopping", override: "st-lost", "sub-cluster": "st-failed" };
-export const EVENT_LETTERS: Record<string, string> = { policy: "P", rollout: "R", override: "O", "sub-cluster": "S" };
-
 function drawMarks(u: uPlot, element: Element, marks: Marks): void {
   const { ctx, bbox } = u;
   const ratio = devicePixelRatio || 1;
@@ -38,19 +36,23 @@ function drawMarks(u: uPlot, element: Element, marks: Marks): void {
   ctx.font = `600 ${9 * ratio}px system-ui, sans-serif`;
   ctx.textAlign = "center";
   ctx.textBaseline = "middle";
-  for (const event of marks.events) {
-    const x = Math.round(u.valToPos(Date.parse(event.at) / 1000, "x", true));
-    if (x < bbox.left || x > bbox.left + bbox.width) continue;
-    const color = token(element, EVENT_COLORS[event.kind] ?? "muted");
-    ctx.strokeStyle = ctx.fillStyle = color;
-    ctx.lineWidth = ratio;
-    ctx.setLineDash([3 * ratio, 3 * ratio]);
+  const found = marks.events
+    .map(({ at, kind }) => ({ kind, x: Math.round(u.valToPos(Date.parse(at) / 1000, "x", true)) }))
+    .filter(({ x }) => x >= bbox.left && x <= bbox.left + bbox.width)
+    .sort((a, b) => a.x - b.x);
+  ctx.lineWidth = ratio;
+  ctx.setLineDash([3 * ratio, 3 * ratio]);
+  for (const { x, kind } of found) {
+    ctx.strokeStyle = token(element, EVENT_COLORS[kind] ?? "muted");
     line(ctx, x, bbox.top, bbox.top + bbox.height);
+  }
+  for (const { x, text, color } of badges(found, 2 * BADGE * ratio)) {
+    ctx.fillStyle = token(element, color);
     ctx.beginPath();
-    ctx.arc(x, bbox.top - 6 * ratio, 6 * ratio, 0, 2 * Math.PI);
+    ctx.arc(x, bbox.top - BADGE * ratio, BADGE * ratio, 0, 2 * Math.PI);
     ctx.fill();
     ctx.fillStyle = token(element, "surface");
-    ctx.fillText(EVENT_LETTERS[event.kind] ?? "·", x, bbox.top - 5.5 * ratio);
+    ctx.fillText(text, x, bbox.top - (BADGE - 0.5) * ratio);
   }
   if (marks.chosen !== null) {
     const x = Math.round(u.valToPos(marks.chosen, "x", true));

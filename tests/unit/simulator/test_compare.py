@@ -211,6 +211,8 @@ def test_what_had_not_ended_is_noted():
     notes = compare([run]).notes
     assert any("1 of 2 jobs had not ended" in note for note in notes)
     assert "old, seed 1: every tenth job" in notes
+    others = compare([run, ran("old", 2, [1.0, 2.0])]).notes
+    assert any("in its 2 runs together 1 of 4 jobs had not ended" in note for note in others)
 
 
 def test_intervalsover_seeds_cover_the_mean_nineteen_times_in_twenty():

@@ -75,6 +75,9 @@ function Try({ name }: { name: string }) {
   return <Button size="compact-sm" variant="default" loading={send.isPending} aria-label={`Test ${name}`} title={send.error?.message} onClick={() => send.mutate()}>{send.error ? "Refused" : send.isSuccess ? "On its way" : "Test"}</Button>;
 }
 
+/** What opens below what is seen would seem not to open. */
+const seen = (element: HTMLElement | null) => element?.scrollIntoView({ block: "nearest" });
+
 /** The newest of what a receiver was told and is to be told. */
 function Told({ name, next }: { name: string; next: string | null }) {
   const now = useNow(10_000);
@@ -83,7 +86,7 @@ function Told({ name, next }: { name: string; next: string | null }) {
   if (!told) return view.error ? <div className="body"><Failed error={view.error} retry={() => void view.refetch()} /></div> : <Loading label="Loading notifications" />;
   if (told.length === 0) return <Empty title={`${name} was told nothing lately`}>Try it with a test.</Empty>;
   return (
-    <section className="table-wrap" aria-labelledby="told-of">
+    <section ref={seen} className="table-wrap" aria-labelledby="told-of">
       <h3 id="told-of" className="told-of">What {name} was told</h3>
       <table className="grid stacked labelled">
         <thead><tr><th>What</th><th>Job</th><th className="num">When</th><th>What became of it</th></tr></thead>

@@ -1,6 +1,6 @@
 /** What is marked on the charts, in words. */
 import { Link } from "wouter";
-import { EVENT_COLORS, EVENT_LETTERS } from "../../charts/options";
+import { EVENT_COLORS, EVENT_LETTERS } from "../../charts/badges";
 import { timeLabel, type SeriesEvent } from "../../charts/series";
 import { Card } from "../../ui/parts";
 
