@@ -10,6 +10,7 @@ import stat
 from collections.abc import Iterator
 from functools import partial
 
+_ANY_MODE = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -100,18 +101,33 @@ def remove_tree(folder: str) -> None:
 
 def _dissolve(root: int, name: str, names: Iterator[str]) -> None:
     """Delete a folder in ``root`` whose own folders go on in there under new names."""
-    os.chmod(name, 0o700, dir_fd=root)  # as it may be locked, also against being moved
+    if not _unlocked(root, name):
+        return
     fd = os.open(name, _FOLDER, dir_fd=root)
     try:
         for inner, is_folder in _entries(fd):
-            if is_folder:
-                os.chmod(inner, 0o700, dir_fd=fd)
-                os.rename(inner, next(names), src_dir_fd=fd, dst_dir_fd=root)
-            else:
+            if not is_folder:
                 os.unlink(inner, dir_fd=fd)
+            elif _unlocked(fd, inner):
+                os.rename(inner, next(names), src_dir_fd=fd, dst_dir_fd=root)
     finally:
         os.close(fd)
     os.rmdir(name, dir_fd=root)
+
+
+def _unlocked(parent: int, name: str) -> bool:
+    """Open a folder to its owner, as it may be locked, also against being moved. One that has become something else
+    since it was seen, such as a link to a folder of others, is deleted."""
+    try:
+        fd = os.open(name, _ANY_MODE, dir_fd=parent)
+    except NotADirectoryError:
+        os.unlink(name, dir_fd=parent)
+        return False
+    try:
+        os.chmod(f"/proc/self/fd/{fd}", 0o700)
+    finally:
+        os.close(fd)
+    return True
 
 
 def _entries(fd: int) -> list[tuple[str, bool]]:

@@ -421,8 +421,8 @@ def _notes(sides: list[_Side]) -> list[str]:
         if unfinished:
             runs = f"in its {len(side.runs)} runs together " if len(side.runs) > 1 else ""
             notes.append(
-                f"{side.policy}: {runs}{unfinished:,} of {jobs:,} jobs had not ended when their run did, and {unstarted:,} "
-                "never started. They count with the time until then, which is a lower bound."
+                f"{side.policy}: {runs}{unfinished:,} of {jobs:,} jobs had not ended when their run did, and "
+                f"{unstarted:,} never started. They count with the time until then, which is a lower bound."
             )
     for side in sides:
         for seed, run in side.runs.items():

@@ -57,7 +57,7 @@ def inwards(
     says nothing; applications compare it with their own address, and that it is one of theirs the ticket has shown.
     """
     dropped = NOT_IN | named_hops(headers)
-    passed = [(n, v) for n, v in headers if n not in dropped and n != "cookie" and not n.startswith(OURS_IN)]
+    passed = [(n, v) for n, v in headers if n not in dropped and n != "cookie" and not _is_ours(n)]
     cookies = [c for n, v in headers if n == "cookie" for c in _foreign_cookies(v, own_cookies)]
     if cookies:
         passed.append(("cookie", "; ".join(cookies)))
@@ -71,6 +71,11 @@ def inwards(
         ("x-forwarded-proto", parts.scheme),
         ("x-hydra-user", user),
     ]
+
+
+def _is_ours(name: str) -> bool:
+    """Many servers take ``_`` for ``-``."""
+    return name.replace("_", "-").startswith(OURS_IN)
 
 
 def _foreign_cookies(value: str, own: set[str]) -> list[str]:

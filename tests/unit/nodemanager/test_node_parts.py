@@ -143,6 +143,30 @@ def test_links_are_not_followed(tmp_path: Path) -> None:
     assert (outside / "f").read_text() == "secret"
 
 
+def test_a_folder_that_becomes_a_link_once_it_was_seen_changes_nothing_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another task of the same user works on the folder while root removes it."""
+    top, elsewhere = tmp_path / "top", tmp_path / "elsewhere"
+    (top / "a" / "b").mkdir(parents=True)
+    (top / "c").mkdir()
+    elsewhere.mkdir(mode=0o755)
+    look, waiting = paths._entries, [top / "c", top / "a" / "b"]
+
+    def replaced(fd: int) -> list[tuple[str, bool]]:
+        found = look(fd)
+        for folder in [folder for folder in waiting if (folder.name, True) in found]:
+            waiting.remove(folder)
+            folder.rmdir()
+            folder.symlink_to(elsewhere)
+        return found
+
+    monkeypatch.setattr(paths, "_entries", replaced)
+    paths.remove_tree(str(top))
+    assert not waiting and not top.exists()
+    assert elsewhere.is_dir() and elsewhere.stat().st_mode & 0o777 == 0o755
+
+
 def test_a_hard_link_is_no_way_to_another_file(tmp_path: Path) -> None:
     secret, inside = tmp_path / "secret", tmp_path / "in"
     secret.write_text("of somebody else")

@@ -26,7 +26,8 @@ def outwards(*found: tuple[str, str]) -> list[tuple[str, str]]:
 def test_nothing_that_proves_who_somebody_is_goes_in() -> None:
     passed = inwards(
         ("cookie", 'sessionid=s3cret; theirs=1; CSRFtoken=x;SESSIONID=y; sessionid="quoted"'),
-        ("authorization", "Token abc"), ("x-csrftoken", "x"), ("x-hydra-user", "root"), ("x-forwarded-for", "1.1.1.1"),
+        ("authorization", "Token abc"), ("x-csrftoken", "x"), ("x-hydra-user", "root"),
+        ("x_hydra_user", "root"), ("x-forwarded-for", "1.1.1.1"),
         ("connection", "close, X-Drop"), ("x-drop", "1"), ("te", "trailers"), ("upgrade", "h2c"), ("host", "evil"),
         ("origin", "null"), ("referer", "https://hydra.example/jobs/1"), ("accept", "text/html"),
         ("proxy-authorization", "b"),
