@@ -207,6 +207,10 @@ def page(rows: list[dict[str, Any]], request: Request) -> Answer:
     return 200, {}, {"results": rows[start : start + 2], "next": onward, "previous": None}
 
 
+def events(cluster: Cluster, request: Request) -> list[dict[str, Any]]:
+    return cluster.events[::-1] if request.query.get("order") == "newest" else cluster.events
+
+
 def tasks(cluster: Cluster, request: Request, _job: str) -> Answer:
     found = [said_by_the_api(Task, **t) for t in cluster.tasks]
     return page([t for t in found if request.query.get("group", t["group"]) == t["group"]], request)
@@ -336,7 +340,7 @@ ROUTES: list[tuple[str, Callable[..., Answer]]] = [
     (r"PUT /jobs/(\d+)/(spec)", changed),
     (r"POST /jobs/(\d+)/(rollback)", changed),
     (r"GET /jobs/(\d+)/receivers", lambda cluster, request, _job: page(cluster.told, request)),
-    (r"GET /jobs/(\d+)/events", lambda cluster, request, _job: page(cluster.events, request)),
+    (r"GET /jobs/(\d+)/events", lambda cluster, request, _job: page(events(cluster, request), request)),
     (r"GET /jobs/(\d+)/revisions", lambda cluster, request, _job: page(cluster.revisions, request)),
     (r"GET /jobs/(\d+)/tasks", tasks),
     (r"GET /jobs/(\d+)/containers", containers),
