@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -142,8 +143,10 @@ def test_a_service_is_changed_while_it_serves(cluster: Cluster) -> None:
     tenant.update(job.id, 3, spec, max_failures=0)
     fourth = changed(cluster, job, 2, revision=5, down=1)
     assert {e.container for e in fourth} & {e.container for e in third}, "who had not changed yet serves on"
-    told = [(event.kind, event.message) for event in tenant.events(job.id)]
-    assert ("update_failed", "revision 4: 1 of its attempts failed, and 0 may") in told
+    (told,) = [event.message for event in tenant.events(job.id) if event.kind == "update_failed"]
+    assert re.fullmatch(
+        r"revision 4: 1 of its attempts failed, and 0 may; the last failure: web\[\d\] ended with exit status 1", told
+    )
     assert [(r.revision, r.back) for r in tenant.revisions(job.id)] == [
         (5, 3),
         (4, None),
