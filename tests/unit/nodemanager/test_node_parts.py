@@ -213,6 +213,17 @@ def test_locked_folders_are_removed_too(tmp_path: Path) -> None:
     assert not (tmp_path / "t").exists()
 
 
+def test_however_many_names_there_are_few_are_held_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(paths, "AT_ONCE", 3)
+    for n in range(10):
+        (tmp_path / "t" / f"d{n}" / "below").mkdir(parents=True)
+        for k in range(7):
+            (tmp_path / "t" / f"d{n}" / f"f{k}").touch()
+            (tmp_path / "t" / f"d{n}" / "below" / f"f{k}").touch()
+    paths.remove_tree(str(tmp_path / "t"))
+    assert not (tmp_path / "t").exists()
+
+
 def test_however_deep_a_tenant_digs_its_folder_goes(tmp_path: Path) -> None:
     """With a depth at which recursion ends, a path is too long, and a descriptor a level would be too many."""
     top = tmp_path / "deep"
