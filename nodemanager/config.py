@@ -46,7 +46,8 @@ class Config:
     vcores_milli: int = field(default_factory=lambda: len(os.sched_getaffinity(0)) * 1000)
     gpus: int = field(default_factory=lambda: len(glob.glob("/dev/nvidia[0-9]*")))
     ca_file: str = ""
-    uid_base: int = 200_000  # tenant n runs as uid_base + n % uid_range when the agent is root
+    # Tenant n runs as uid_base + n % uid_range when the agent is root; with secrets, or as a master, uid_range beyond.
+    uid_base: int = 200_000
     uid_range: int = 100_000
     heartbeat_s: float = 0.0  # 0: as the control plane says
     cache_mib: int = 2048  # artifacts kept for later tasks

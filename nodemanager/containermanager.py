@@ -72,7 +72,7 @@ class ContainerManager:
         container = self.core.containers[instruction.container_id]
         assert container.lease is not None
         assert container.template is not None
-        uid = uid_of(self.config, self.isolation, container.lease.tenant)
+        uid = uid_of(self.config, self.isolation, container.lease.tenant, container.template)
         self.transfers.localize(container.container_id, container.template, uid)
 
     def start(self, instruction: ev.Start) -> None:

@@ -11,12 +11,15 @@ from nodemanager.announcer import Announcer
 from nodemanager.config import Config, advertised_host
 from nodemanager.core import Core
 from nodemanager.http import Http
+from nodemanager.isolation import Isolation, uid_of
+from nodemanager.listening import Listening
 from nodemanager.ports import NoPort, Ports
 from nodemanager.prober import Prober
 from wire.ids import format_container
 from wire.nodeapi import Serving
 
 LOOPBACK = "127.0.0.1"
+STRANGER = "a process of another user listens on its port"
 
 
 class Endpoints:
@@ -25,13 +28,16 @@ class Endpoints:
     def __init__(
         self,
         config: Config,
+        isolation: Isolation,
         core: Core,
         selector: selectors.BaseSelector,
         http: Http,
         dispatch: Callable[[ev.Event], None],
         clock: Callable[[], float],
     ) -> None:
+        self.config, self.isolation = config, isolation
         self.core, self.dispatch, self.clock = core, dispatch, clock
+        self.listening = Listening()
         self.ports = Ports(*config.ports)
         self.prober = Prober(selector, self._on_probe_result)
         self.announcer = Announcer(http)
@@ -69,7 +75,16 @@ class Endpoints:
             self.ports.release(port)
 
     def probe(self, i: ev.Probe) -> None:
-        """Ask a container how it is; the core hears the answer, a silent one by its time limit."""
+        """Ask a container how it is; the core hears the answer, a silent one by its time limit.
+
+        A port is free until the task binds it: whoever listens there in its place answers for it no more than silence.
+        """
+        container = self.core.containers[i.container_id]
+        assert container.lease is not None and container.template is not None
+        uid = uid_of(self.config, self.isolation, container.lease.tenant, container.template)
+        if uid >= 0 and self.listening.users(i.port) - {uid}:
+            self._on_probe_result(i.container_id, STRANGER)
+            return
         self.prober.probe(i.container_id, self.address, i.port, i.path, i.timeout_s)
 
     def _on_probe_result(self, container_id: int, wrong: str) -> None:

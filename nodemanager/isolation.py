@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from nodemanager.config import Config
 from wire.nodeapi import ONE_TENANT
+from wire.template import Template
 
 MARKER_BASE = 1 << 30  # groups above it mark one container's processes
 MARKERS = 1 << 30
@@ -42,7 +43,8 @@ def _can_become(uid: int, marker: int) -> bool:
 
 def detect(config: Config, controllers: list[str]) -> Isolation:
     """Try out what this machine allows the agent. ``controllers``: of the control groups that can be made."""
-    separates = os.geteuid() == 0 and _can_become(config.uid_base, MARKER_BASE)
+    users = config.uid_base, config.uid_base + config.uid_range  # the first of each kind
+    separates = os.geteuid() == 0 and all(_can_become(uid, MARKER_BASE) for uid in users)
     names = ["no_new_privs", "rlimits", "timeout", "process_tree"]
     names.append("memory_cgroup" if "memory" in controllers else "memory_measured")
     names += [f"{name}_cgroup" for name in ("cpu", "pids") if name in controllers]
@@ -64,9 +66,16 @@ def _own_processes() -> int:
     return count
 
 
-def uid_of(config: Config, isolation: Isolation, tenant: int) -> int:
-    """The user that a tenant's tasks run as; -1 where all run as the agent's own."""
-    return config.uid_base + tenant % config.uid_range if isolation.separates_users else -1
+def uid_of(config: Config, isolation: Isolation, tenant: int, template: Template) -> int:
+    """The user that a tenant's task runs as; -1 where all run as the agent's own.
+
+    Tasks with secrets and application masters have another one than the tenant's other tasks: others than the tenant
+    may run commands in those, and would read its secrets in ``/proc``.
+    """
+    if not isolation.separates_users:
+        return -1
+    apart = config.uid_range if template.secrets or template.master else 0
+    return config.uid_base + apart + tenant % config.uid_range
 
 
 def marker_gid(folder: str) -> int:

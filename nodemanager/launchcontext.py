@@ -99,7 +99,7 @@ def launch_context(
     values = arrays.values(template.array, lease.task_index)
     command = [arrays.put_in(word, values) for word in template.command] if values else list(template.command)
     argv = ["/bin/sh", "-c", *command] if template.shell else command
-    uid = uid_of(config, isolation, lease.tenant)
+    uid = uid_of(config, isolation, lease.tenant, template)
     location = Location(config.name, config.rack, sub_cluster, config.path, advertised_host(config))
     env = environment(lease, template, folder, location, container.ports)
     env |= {name: value for name, value in confidential.env.items() if not name.startswith(RESERVED)}

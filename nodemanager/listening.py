@@ -10,7 +10,8 @@ import socket
 import struct
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 from wire.streams import Refused
 
@@ -20,9 +21,16 @@ _LISTENS = "0A"
 _LOOPBACK = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # where to connect to what listens on all addresses
 
 
-def listeners(port: int) -> dict[int, str]:
-    """Sockets that listen on a port: their inode -> the address."""
-    found: dict[int, str] = {}
+class Listener(NamedTuple):
+    """A socket that listens. uid: of who opened it."""
+
+    port: int
+    address: str
+    uid: int
+    inode: int
+
+
+def _all() -> Iterator[Listener]:
     for name in ("tcp", "tcp6"):
         try:
             with open(f"/proc/net/{name}") as file:
@@ -32,9 +40,28 @@ def listeners(port: int) -> dict[int, str]:
         for line in lines:
             _, local, _, state, *rest = line.split()
             address, _, number = local.partition(":")
-            if state == _LISTENS and int(number, 16) == port:
-                found[int(rest[5])] = _address(address)
-    return found
+            if state == _LISTENS:
+                yield Listener(int(number, 16), _address(address), int(rest[3]), int(rest[5]))
+
+
+def listeners(port: int) -> dict[int, str]:
+    """Sockets that listen on a port: their inode -> the address."""
+    return {each.inode: each.address for each in _all() if each.port == port}
+
+
+class Listening:
+    """Who listens where on this machine, as it was a moment ago."""
+
+    def __init__(self) -> None:
+        self._looked_at, self._users = float("-inf"), dict[int, set[int]]()
+
+    def users(self, port: int) -> set[int]:
+        """Numbers of the users whose processes listen there."""
+        if time.monotonic() - self._looked_at > RECENT_S:
+            self._looked_at, self._users = time.monotonic(), {}
+            for each in _all():
+                self._users.setdefault(each.port, set()).add(each.uid)
+        return self._users.get(port, set())
 
 
 def _address(text: str) -> str:

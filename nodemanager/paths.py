@@ -9,8 +9,10 @@ import secrets
 import stat
 from collections.abc import Iterator
 from functools import partial
+from itertools import islice
 
 _ANY_MODE = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+AT_ONCE = 10_000  # names that are held in memory
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -105,11 +107,12 @@ def _dissolve(root: int, name: str, names: Iterator[str]) -> None:
         return
     fd = os.open(name, _FOLDER, dir_fd=root)
     try:
-        for inner, is_folder in _entries(fd):
-            if not is_folder:
-                os.unlink(inner, dir_fd=fd)
-            elif _unlocked(fd, inner):
-                os.rename(inner, next(names), src_dir_fd=fd, dst_dir_fd=root)
+        while entries := _entries(fd):
+            for inner, is_folder in entries:
+                if not is_folder:
+                    os.unlink(inner, dir_fd=fd)
+                elif _unlocked(fd, inner):
+                    os.rename(inner, next(names), src_dir_fd=fd, dst_dir_fd=root)
     finally:
         os.close(fd)
     os.rmdir(name, dir_fd=root)
@@ -131,5 +134,6 @@ def _unlocked(parent: int, name: str) -> bool:
 
 
 def _entries(fd: int) -> list[tuple[str, bool]]:
+    """Some of what is there, as a tenant may have made millions of names: name, and whether it is a folder."""
     with os.scandir(fd) as found:
-        return [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in found]
+        return [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in islice(found, AT_ONCE)]

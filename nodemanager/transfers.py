@@ -1,9 +1,11 @@
 """Work on files that takes a while, off the loop: bring what a task needs, send what it leaves, clean up."""
 
+import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 
-from nodemanager import folders, jsonfiles, outputs
+from nodemanager import folders, jsonfiles, leftovers, outputs
 from nodemanager.capture import Writer
 from nodemanager.launchcontext import Confidential
 from nodemanager.localize import LocalizeError, Localizer, SecretError
@@ -118,10 +120,23 @@ class Transfers:
             self.background.pool.submit(self._remove_now, self.folder(cid))
 
     def _remove_now(self, folder: Path) -> None:
+        began, user = time.time(), _user_of(folder)
         try:
             remove_tree(str(folder))
         except OSError as error:
             note("warning", "a folder could not be removed", folder=str(folder), why=str(error))
+            return
+        if user is not None:
+            leftovers.clear(user, began)
+
+
+def _user_of(folder: Path) -> int | None:
+    """Whose tasks the folder is for; None where they run as the agent's own user, or it is gone."""
+    try:
+        owner = (folder / "work").lstat().st_uid
+    except OSError:
+        return None
+    return owner if os.geteuid() == 0 != owner else None
 
 
 def _outcome(work: Callable[[], None], otherwise: ContainerReason) -> tuple[str, ContainerReason]:

@@ -7,6 +7,7 @@ One thread speaks to the StateStore, the loop to webhooks, a few threads to the 
 import asyncio
 import json
 import threading
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -50,7 +51,7 @@ class _Delivery:
     def __init__(self) -> None:
         self._store = ThreadPoolExecutor(1, "notifications-store")
         self._mails = ThreadPoolExecutor(MAILS_AT_ONCE, "notifications-mail")
-        self._tries: set[asyncio.Task[None]] = set()
+        self._tries: dict[asyncio.Task[None], int] = {}  # whose receiver each is about
         self._done = 0
 
     async def run(self) -> int:
@@ -69,18 +70,18 @@ class _Delivery:
         await self._in_store(close_old_connections)
         idle = 0
         while idle < IDLE_LOOKS and not shutdown.requested.is_set():
-            claims = await self._in_store(partial(actions.claim, AT_ONCE - len(self._tries)))
+            under_way = Counter(self._tries.values())
+            claims = await self._in_store(partial(actions.claim, AT_ONCE - len(self._tries), under_way))
             for each in claims:
-                self._tries.add(asyncio.create_task(self._tell(http, each)))
+                self._tries[asyncio.create_task(self._tell(http, each))] = each.receiver.owner_id
             idle = 0 if self._tries else idle + 1
             if not self._tries:
                 await asyncio.sleep(LOOK_EVERY_S)
                 continue
-            done, self._tries = await asyncio.wait(
-                self._tries, timeout=LOOK_EVERY_S, return_when=asyncio.FIRST_COMPLETED
-            )
+            done, _ = await asyncio.wait(self._tries, timeout=LOOK_EVERY_S, return_when=asyncio.FIRST_COMPLETED)
             self._done += len(done)
             for task in done:
+                del self._tries[task]
                 task.result()
         if self._tries:  # the process is to end: what was begun ends within its time
             await asyncio.wait(self._tries)

@@ -25,7 +25,8 @@ from wire.states import TERMINAL
 SCHEME = "Bearer"
 _MAC_CHARS = 40
 _CURRENT = f"""
-SELECT c.job_id, c.attempt, j.owner_id FROM statestore_container c JOIN statestore_job j ON j.id = c.job_id
+SELECT c.job_id, c.attempt, j.owner_id, u.is_active AND u.role <> 'viewer'
+  FROM statestore_container c JOIN statestore_job j ON j.id = c.job_id JOIN accounts_user u ON u.id = j.owner_id
  WHERE c.id = %s AND c.group_no = 0 AND j.kind = 'application' AND j.state < {TERMINAL}
    AND NOT EXISTS (SELECT 1 FROM statestore_container n
                     WHERE n.job_id = c.job_id AND n.group_no = 0 AND n.attempt > c.attempt)
@@ -34,12 +35,16 @@ SELECT c.job_id, c.attempt, j.owner_id FROM statestore_container c JOIN statesto
 
 @dataclass(frozen=True, slots=True)
 class MasterPrincipal:
-    """The master behind a request: the newest attempt of an application that lives."""
+    """The master behind a request: the newest attempt of an application that lives.
+
+    may_want: whether its owner may still have something started: what is given to a master comes from him.
+    """
 
     job_id: int
     container_id: int
     attempt: int
     owner_id: int
+    may_want: bool = True
     is_authenticated: bool = True
     is_active: bool = True
     pk: None = None  # no account
@@ -72,8 +77,8 @@ def principal(container_id: int) -> MasterPrincipal:
         row = cursor.fetchone()
     if row is None:
         raise Forbidden("this application master has ended, or another attempt has taken its place")
-    job_id, attempt, owner_id = row
-    return MasterPrincipal(job_id, container_id, attempt, owner_id)
+    job_id, attempt, owner_id, may_want = row
+    return MasterPrincipal(job_id, container_id, attempt, owner_id, may_want)
 
 
 class MasterAuthentication(BaseAuthentication):

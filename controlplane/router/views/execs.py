@@ -10,13 +10,15 @@ from rest_framework.response import Response
 from contract.execs import ExecBegun, ExecRequest, ForwardRequest
 from controlplane.statestore.actions import execs as actions
 from controlplane.statestore.errors import Conflict, Forbidden, NotFound
-from controlplane.statestore.models import Container
+from controlplane.statestore.models import Container, Job
 from controlplane.statestore.queries.jobs import execs
 from controlplane.statestore.queries.jobs.declared import declared
 from wire.execs import SOCKET
 from wire.ids import format_container, parse_container
 
 from .common import SMALL, View, account, actor, answers, body
+
+MASTER = 0  # an application's first group
 
 
 class ContainerExec(View):
@@ -76,6 +78,13 @@ def changeable_container(request: Request, name: str) -> Container:
         raise Forbidden(f"you may see job {known.job.pk} but not run commands in its containers")
     if known.live is None:
         raise Conflict(f"{name} has ended; see hydractl logs {name} for what it wrote")
-    if known.job.owner_id != account(request).pk and declared(known.live)[1].secrets:
-        raise Forbidden(f"{name} has secrets, which a command in it could read: only the owner of its job may run one")
+    if known.job.owner_id != account(request).pk and (what := _confidential(known.job, known.live)):
+        raise Forbidden(f"{name} has {what}, which a command in it could read: only the owner of its job may run one")
     return known.live
+
+
+def _confidential(job: Job, live: Container) -> str:
+    """What the container has that is its owner's alone; nodes keep what has none from reading what has some."""
+    if job.kind == Job.Kind.APPLICATION and live.group_no == MASTER:
+        return "an application master's token"
+    return "secrets" if declared(live)[1].secrets else ""

@@ -27,7 +27,7 @@ from controlplane.router import download, submission
 from controlplane.router.masterauth import ByMaster, IsMaster, MasterAuthentication, MasterPrincipal
 from controlplane.statestore.actions import masters as actions
 from controlplane.statestore.actions.masters import NewAsk, NewLaunch
-from controlplane.statestore.errors import Invalid, NotFound
+from controlplane.statestore.errors import Forbidden, Invalid, NotFound
 from controlplane.statestore.models import Job, TaskOutput
 from controlplane.statestore.queries.jobs import masters
 from wire.ids import format_container, parse_container
@@ -111,7 +111,7 @@ class MasterAllocate(MasterView):
         wanted, master = body(request, AllocateRequest), me(request)
         _check(master, wanted.asks, "asks")
         asks = [NewAsk(ask.id, ask.target, ask.stored(), ask.bare) for ask in wanted.asks]
-        actions.allocate(master.job_id, asks, wanted.release)
+        actions.allocate(master.job_id, asks, wanted.release, may_want=master.may_want)
         after = masters.last_event(master.job_id) if wanted.after is None else wanted.after
         return Response(masters.events(master.job_id, after))
 
@@ -125,6 +125,8 @@ class MasterLaunch(MasterView):
     def post(self, request: Request) -> Response:
         """Say what granted containers are to run."""
         wanted, master = body(request, LaunchRequest), me(request)
+        if not master.may_want:
+            raise Forbidden(actions.NOTHING_NEW)
         _check(master, wanted.launches, "launches")
         actions.launch(master.job_id, [NewLaunch(one.container, one.stored()) for one in wanted.launches])
         return Response({"containers": [one.container for one in wanted.launches]})

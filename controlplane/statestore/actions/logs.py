@@ -1,10 +1,10 @@
-"""Log pieces that nodes send. A piece is named by container, stream and offset, so repeating one changes nothing."""
+"""Log pieces that nodes send. Of each only what goes beyond what is kept is new, so repeating one changes nothing."""
 
 import base64
 import binascii
 import datetime as dt
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.conf import settings
@@ -28,6 +28,11 @@ _STORE = """INSERT INTO statestore_log_chunk (container_id, stream, "offset", da
       FROM unnest(%s::bigint[], %s::smallint[], %s::bigint[], %s::bytea[], %s::bigint[])
            AS piece (container, stream, begin, data, skipped)
     ON CONFLICT DO NOTHING"""
+_ENDS = """SELECT s.container, s.stream, newest."end"
+      FROM unnest(%s::bigint[], %s::smallint[], %s::date[]) AS s (container, stream, day), LATERAL (
+           SELECT "offset" + length(data) AS "end" FROM statestore_log_chunk
+            WHERE container_id = s.container AND stream = s.stream AND day >= s.day
+            ORDER BY "offset" DESC LIMIT 1) newest"""
 _BEYOND = """DELETE FROM statestore_log_chunk
     WHERE container_id = %s AND stream = %s AND day >= %s AND "offset" + length(data) <= %s"""
 
@@ -79,22 +84,29 @@ def store(pieces: Sequence[Piece], days: Mapping[int, dt.date]) -> None:
 
     A piece lies in the partition of the day it came, so that of what runs for weeks the newest days are kept.
     """
-    columns = [
-        [p.container_id for p in pieces],
-        [p.stream for p in pieces],
-        [p.offset for p in pieces],
-        [p.data for p in pieces],
-        [p.skipped for p in pieces],
-    ]
-    ends: dict[tuple[int, int], int] = {}
-    for p in pieces:
-        ends[p.container_id, p.stream] = max(ends.get((p.container_id, p.stream), 0), p.offset + len(p.data))
+    streams = sorted({(p.container_id, p.stream) for p in pieces})
     most = int(settings.HYDRA["log_max_mib"] * (1 << 20))
     with connection.cursor() as cursor:
-        cursor.execute(_STORE, columns)
-        for (container, stream), end in ends.items():
-            if end > most:
+        cursor.execute(_ENDS, [[c for c, _ in streams], [s for _, s in streams], [days[c] for c, _ in streams]])
+        ends = {(container, stream): end for container, stream, end in cursor.fetchall()}
+        new = _beyond(pieces, ends)
+        columns = ("container_id", "stream", "offset", "data", "skipped")
+        cursor.execute(_STORE, [[getattr(p, name) for p in new] for name in columns])
+        for container, stream in dict.fromkeys((p.container_id, p.stream) for p in new):
+            if (end := ends[container, stream]) > most:
                 cursor.execute(_BEYOND, [container, stream, days[container], end - most])
+
+
+def _beyond(pieces: Iterable[Piece], ends: dict[tuple[int, int], int]) -> list[Piece]:
+    """What goes beyond these ends of streams, which are moved on. A node may cut what it sends again elsewhere; pieces
+    that overlap would be more than a stream may have."""
+    new = []
+    for p in sorted(pieces, key=lambda piece: piece.offset):
+        known = max(0, ends.get((p.container_id, p.stream), 0) - p.offset)
+        if known < len(p.data):
+            ends[p.container_id, p.stream] = p.offset + len(p.data)
+            new.append(replace(p, offset=p.offset + known, data=p.data[known:], skipped=0 if known else p.skipped))
+    return new
 
 
 def containers(pieces: Iterable[Piece]) -> set[int]:

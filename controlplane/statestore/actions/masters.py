@@ -13,19 +13,20 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import F, Sum
+from django.db.models import F, QuerySet, Sum
 
 from contract.problems import FieldError
 from contract.stored import GROUP
 from controlplane import clock
 from controlplane.statestore import bus
-from controlplane.statestore.errors import Conflict, Invalid, TooMany
+from controlplane.statestore.errors import Conflict, Forbidden, Invalid, TooMany
 from controlplane.statestore.models import Container, Intent, Job, Master, MasterAsk, MasterLaunch, TaskGroup
 from wire.ids import format_container, parse_container
 from wire.states import ContainerState, JobState, terminal
 
 from .keeping import keep_named, named
 
+NOTHING_NEW = "the account of this job may submit nothing any more: its master may give back, hear and finish"
 MASTER = "master"  # the name of the master's own group
 
 
@@ -92,14 +93,20 @@ def register(job_id: int, attempt: int, tracking: dict[str, Any] | None = None) 
             session.save(update_fields=["attempt", "registered_at", "tracking"])
 
 
-def allocate(job_id: int, asks: Sequence[NewAsk], release: Sequence[str]) -> None:
-    """Set the targets of asks, new ones among them, and give containers back."""
+def allocate(job_id: int, asks: Sequence[NewAsk], release: Sequence[str], *, may_want: bool = True) -> None:
+    """Set the targets of asks, new ones among them, and give containers back.
+
+    ``Forbidden`` where targets rise though the master's owner may have nothing new started (not ``may_want``).
+    """
     with transaction.atomic():
         _session(job_id)
         known = {ask.name: ask for ask in MasterAsk.objects.filter(job_id=job_id)}
         before, changed, named_by = len(known), list[int](), list[dict[str, Any]]()
         for i, new in enumerate(asks):
+            was = known[new.name].target if new.name in known else 0
             if (ask := _merged(job_id, known, new, f"asks.{i}")) is not None:
+                if new.target > was and not may_want:
+                    raise Forbidden(NOTHING_NEW)
                 known[ask.name] = ask
                 changed.append(ask.no)
                 named_by.append(new.spec)
@@ -184,16 +191,24 @@ def launch(job_id: int, launches: Sequence[NewLaunch]) -> None:
 
 
 def _bound_launches(job_id: int, size: int) -> None:
-    """``TooMany`` when what live containers were launched with would come to more bytes than Redis has room for."""
-    live = MasterLaunch.objects.filter(job_id=job_id, pk__in=Container.objects.filter(job_id=job_id).values("pk"))
-    before = live.aggregate(size=Sum("spec_bytes"))["size"] or 0
+    """``TooMany`` when what live containers were launched with would come to more bytes than Redis has room for.
+
+    What is kept of containers that have ended counts, too, and goes when there is no room beside it.
+    """
+    kept = MasterLaunch.objects.filter(job_id=job_id)
     most = settings.HYDRA["master_launches_max_mib"] * 2**20
-    if before + size > most:
+    if _bytes_of(kept) + size > most:
+        kept.exclude(pk__in=Container.objects.filter(job_id=job_id).values("pk")).delete()
+    if (before := _bytes_of(kept)) + size > most:
         problem = f"live launches would come to {(before + size) / 2**20:.1f} MiB, at most {most / 2**20:g} are allowed"
         remedy = "wait for containers to end, or put what they share into files"
         raise TooMany(
             "a master may not launch so much at once", [FieldError("launches", problem, remedy)], retry_after_s=1
         )
+
+
+def _bytes_of(launches: QuerySet[MasterLaunch]) -> int:
+    return launches.aggregate(size=Sum("spec_bytes"))["size"] or 0
 
 
 def _launchable(job_id: int, wanted: dict[int, NewLaunch]) -> dict[int, int]:

@@ -6,7 +6,8 @@ told it, or not: it is told again once the claim has run out, with the same id.
 """
 
 import datetime as dt
-from collections.abc import Collection
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from django.db import transaction
@@ -16,6 +17,7 @@ from controlplane.statestore.actions.duty import database_now
 from controlplane.statestore.models import Notification, Receiver
 
 CLAIM_S = 120.0  # longer than any try takes
+OF_ONE = 10  # tries under way of one account's receivers
 ATTEMPTS = 10
 KEEP_TRYING = dt.timedelta(days=1)
 TOO_OLD = "not taken within a day"
@@ -48,11 +50,17 @@ def due() -> bool:
     return _due(database_now()).exists()
 
 
-def claim(room: int) -> list[Claim]:
-    """Up to ``room`` receivers with what each is to be told; who was left alone for longest first."""
+def claim(room: int, under_way: Mapping[int, int]) -> list[Claim]:
+    """Up to ``room`` receivers with what each is to be told; who was left alone for longest first.
+
+    under_way: tries by whose receivers they are. Nobody has more than ``OF_ONE``: who never answers, and is made anew
+    while he is waited for, holds up his owner's alone.
+    """
     with transaction.atomic():
         now = database_now()
-        rows = list(_due(now).select_for_update(skip_locked=True, no_key=True, of=("self",)).order_by("free_at")[:room])
+        due = _due(now).exclude(owner__in=[owner for owner, tries in under_way.items() if tries >= OF_ONE])
+        found = due.select_for_update(skip_locked=True, no_key=True, of=("self",)).order_by("free_at")[:room]
+        rows = _shared_out(found, under_way)
         until = now + dt.timedelta(seconds=CLAIM_S)
         Receiver.objects.filter(pk__in=[row.pk for row in rows]).update(free_at=until, claim=F("claim") + 1)
         for row in rows:
@@ -63,6 +71,15 @@ def claim(room: int) -> list[Claim]:
         if not each.told:
             _free(each.receiver, free_at=now)
     return [each for each in claims if each.told]
+
+
+def _shared_out(found: Iterable[Receiver], under_way: Mapping[int, int]) -> list[Receiver]:
+    tries, rows = Counter(under_way), []
+    for row in found:
+        if tries[row.owner_id] < OF_ONE:
+            tries[row.owner_id] += 1
+            rows.append(row)
+    return rows
 
 
 def _give_up_old(rows: Collection[Receiver], now: dt.datetime) -> None:

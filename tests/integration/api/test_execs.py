@@ -125,6 +125,15 @@ def test_nobody_but_the_owner_looks_into_what_has_secrets(world: World) -> None:
         assert status == refused and (status == 201 or "only the owner" in answer["detail"])
 
 
+def test_nobody_but_the_owner_looks_into_a_master(world: World) -> None:
+    """Its token has whatever it may ask for started in the owner's name."""
+    spec = {"name": "app", "kind": "application", "queue": "root.prod.web", "master": {"command": ["am"]}}
+    row = Job.objects.get(pk=world["submitter"].post("jobs", spec).json()["id"])
+    master = rows.container(row, world.nodes[0].session.node_id)
+    for who, status in (("submitter", 201), ("admin", 403), ("operator", 403)):
+        assert begin(world, master, who)[0] == status
+
+
 class Here:
     """Looks into the StateStore from where the test is: in its transaction."""
 

@@ -18,6 +18,7 @@ from django.test import Client
 from django.utils import timezone
 from rest_framework.throttling import SimpleRateThrottle
 
+from controlplane.accounts.models import User
 from controlplane.statestore.models import (
     AuditEntry,
     Intent,
@@ -228,8 +229,10 @@ def test_what_asks_and_launches_say_is_bounded(world: World, settings: Any) -> N
     third, problem = launch(429)
     assert problem["errors"][0]["field"] == "launches" and "MiB" in problem["errors"][0]["message"]
     assert not MasterLaunch.objects.filter(pk=third.pk).exists()
-    first.delete()
-    launch(200)
+    for _ in range(4):
+        first.delete()
+        first, _ = launch(200)
+    assert sum(MasterLaunch.objects.values_list("spec_bytes", flat=True)) <= 16 * 1024, "ended ones take no room"
 
 
 def test_what_was_granted_has_the_files_of_its_launch_and_no_others_launch(world: World) -> None:
@@ -296,6 +299,22 @@ def test_a_token_dies_with_its_attempt_and_its_job(world: World) -> None:
     Job.objects.filter(pk=app.job.pk).update(state=JobState.KILLED)
     assert third("POST", "finish", {"status": "SUCCEEDED"}).status_code == 403
     assert not MasterAsk.objects.exists() and not Master.objects.filter(verdict__isnull=False).exists()
+
+
+@pytest.mark.parametrize("change", [{"is_active": False}, {"role": "viewer"}])
+def test_a_master_whose_owner_may_submit_nothing_more_starts_nothing_more(world: World, change: dict[str, Any]) -> None:
+    app = application(world)
+    app.post("allocate", {"asks": [WORK, SLOT]})
+    granted = format_container(app.granted(group=2).pk)
+    User.objects.filter(pk=app.job.owner_id).update(**change)
+    refused = app.post("allocate", {"asks": [WORK | {"target": 3}]}, status=403)
+    assert "may submit nothing any more" in refused["detail"]
+    app.post("allocate", {"asks": [WORK | {"id": "new"}]}, status=403)
+    app.post("launch", {"launches": [{"container": granted, "command": ["x"]}]}, status=403)
+    assert list(MasterAsk.objects.order_by("no").values_list("target", flat=True)) == [2, 2]
+    heard = app.post("allocate", {"asks": [WORK, SLOT | {"target": 1}], "release": [granted]})
+    assert "events" in heard
+    app.post("finish", {"status": "SUCCEEDED"})
 
 
 def test_forged_tokens(world: World) -> None:

@@ -229,6 +229,19 @@ def test_one_foreign_container_does_not_keep_the_others_logs_waiting(world: Worl
 
 
 @pytest.mark.django_db(transaction=True)
+def test_pieces_that_overlap_are_kept_once_however_they_are_cut(world: World) -> None:
+    _, live, cid = job_with_container(world, job())
+    text = bytes(range(97, 123)) * 40
+    for begin in range(0, len(text), 7):
+        pieces = [chunk(cid, begin, text[begin : begin + 500]), chunk(cid, max(0, begin - 3), text[begin - 3 :][:9])]
+        assert world.nodes[0]("POST", "logs", {"chunks": pieces}).status_code == 204
+    kept = LogChunk.objects.filter(container_id=live.pk).order_by("offset")
+    assert b"".join(bytes(c.data) for c in kept) == text and sum(len(c.data) for c in kept) == len(text)
+    shown = world["tenant"].get(f"containers/{cid}/logs").json()
+    assert shown["next_offset"] > 500 and text.startswith(shown["data"].encode())
+
+
+@pytest.mark.django_db(transaction=True)
 def test_of_a_flood_the_newest_is_kept(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(settings.HYDRA, "log_max_mib", 0.25)
     _, live, cid = job_with_container(world, job())

@@ -5,6 +5,7 @@ import datetime as dt
 import hashlib
 import hmac
 import json
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,6 +18,7 @@ from controlplane.notifications import delivery
 from controlplane.statestore import due, retention
 from controlplane.statestore.actions import jobs, receivers
 from controlplane.statestore.actions import notifications as actions
+from controlplane.statestore.actions.audit import Actor
 from controlplane.statestore.models import Notification, Receiver
 from tests.integration.rm.cluster import Cluster
 from tests.integration.rm.federation import SMALL
@@ -122,22 +124,39 @@ def test_what_is_away_or_slow_holds_up_itself_alone_and_is_told_later_with_the_s
     assert Receiver.objects.get(name="down").failures == 0
 
 
+def test_of_one_account_so_few_are_told_at_once_that_others_are_too(
+    cluster: Cluster, web: Hooks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(actions, "OF_ONE", 3)
+    stranger = User.objects.create(username="stranger")
+    for n in range(5):
+        put(cluster, web.url(), f"many-{n}")
+        receivers.test(cluster.actor, cluster.user, f"many-{n}")
+    put(cluster, web.url(), "one", stranger)
+    receivers.test(Actor(stranger.pk), stranger, "one")
+    claims = actions.claim(100, {cluster.user.pk: 1})
+    assert Counter(each.receiver.owner_id for each in claims) == {cluster.user.pk: 2, stranger.pk: 1}
+    put(cluster, web.url(), "many-0")  # anew, while it is waited for
+    assert actions.claim(100, {cluster.user.pk: 3}) == []
+    assert len(actions.claim(100, {})) == 3
+
+
 def test_it_is_given_up_in_the_end_and_forgotten_after_a_time(cluster: Cluster, web: Hooks, settings: Any) -> None:
     web.answer = {"/hook": 410}
     put(cluster, web.url())
     receivers.test(cluster.actor, cluster.user, "ci")
-    (claim,) = actions.claim(10)
-    assert actions.claim(10) == [], "it is claimed"
+    (claim,) = actions.claim(10, {})
+    assert actions.claim(10, {}) == [], "it is claimed"
     for failed in range(actions.ATTEMPTS):
         assert rows() == [("test", "waiting", failed)]
         actions.refused(claim, "answered 410")
         due_now()
-        (claim,) = actions.claim(10) or [claim]
+        (claim,) = actions.claim(10, {}) or [claim]
     assert rows() == [("test", "given_up", actions.ATTEMPTS)] and not actions.due()
     receivers.test(cluster.actor, cluster.user, "ci")
     Notification.objects.filter(state="waiting").update(at=timezone.now() - dt.timedelta(hours=25))
     due_now()
-    assert actions.claim(10) == [] and rows()[1] == ("test", "given_up", 0)
+    assert actions.claim(10, {}) == [] and rows()[1] == ("test", "given_up", 0)
     assert Notification.objects.last().error == actions.TOO_OLD
     settings.HYDRA = settings.HYDRA | {"notification_days": 1}
     assert retention.purge_notifications(timezone.now()) == 1 and len(rows()) == 1
@@ -146,9 +165,9 @@ def test_it_is_given_up_in_the_end_and_forgotten_after_a_time(cluster: Cluster, 
 def test_who_lost_the_claim_says_nothing_of_it(cluster: Cluster, web: Hooks) -> None:
     put(cluster, web.url())
     receivers.test(cluster.actor, cluster.user, "ci")
-    (first,) = actions.claim(10)
+    (first,) = actions.claim(10, {})
     due_now()  # the first one was away for too long
-    (second,) = actions.claim(10)
+    (second,) = actions.claim(10, {})
     actions.refused(first, "late")
     assert rows() == [("test", "waiting", 0)] and not Receiver.objects.get().error
     actions.taken(second)

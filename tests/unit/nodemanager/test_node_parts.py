@@ -4,6 +4,7 @@ import errno
 import json
 import os
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from nodemanager.state import StateFile
 from tests.unit.nodemanager.test_node_core import PLAIN, lease
 from wire.resources import GPUS_MAX
 from wire.states import ContainerReason, ContainerState, NodeHealth
+from wire.template import Secret
 
 GOOD = {"control_plane": "http://127.0.0.1:1", "name": "n", "dir": "/tmp/x"}
 
@@ -167,6 +169,16 @@ def test_a_folder_that_becomes_a_link_once_it_was_seen_changes_nothing_elsewhere
     assert elsewhere.is_dir() and elsewhere.stat().st_mode & 0o777 == 0o755
 
 
+def test_what_has_secrets_runs_as_another_user_of_its_tenants(tmp_path: Path) -> None:
+    read, separate, shared = settings(tmp_path), isolation.Isolation(True, [], 0), isolation.Isolation(False, [], 0)
+    sealed = [replace(PLAIN, secrets=[Secret("db", env="DB")]), replace(PLAIN, master=True)]
+    users = {tenant: isolation.uid_of(read, separate, tenant, PLAIN) for tenant in (1, 2, read.uid_range - 1)}
+    others = {tenant: isolation.uid_of(read, separate, tenant, sealed[0]) for tenant in users}
+    assert [isolation.uid_of(read, separate, 1, each) for each in sealed] == [others[1]] * 2
+    assert len({*users.values(), *others.values()}) == 6
+    assert isolation.uid_of(read, shared, 1, sealed[0]) == -1
+
+
 def test_a_hard_link_is_no_way_to_another_file(tmp_path: Path) -> None:
     secret, inside = tmp_path / "secret", tmp_path / "in"
     secret.write_text("of somebody else")
@@ -197,6 +209,17 @@ def test_locked_folders_are_removed_too(tmp_path: Path) -> None:
     (deep / "f").touch()
     for folder in (deep, deep.parent):
         folder.chmod(0)
+    paths.remove_tree(str(tmp_path / "t"))
+    assert not (tmp_path / "t").exists()
+
+
+def test_however_many_names_there_are_few_are_held_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(paths, "AT_ONCE", 3)
+    for n in range(10):
+        (tmp_path / "t" / f"d{n}" / "below").mkdir(parents=True)
+        for k in range(7):
+            (tmp_path / "t" / f"d{n}" / f"f{k}").touch()
+            (tmp_path / "t" / f"d{n}" / "below" / f"f{k}").touch()
     paths.remove_tree(str(tmp_path / "t"))
     assert not (tmp_path / "t").exists()
 

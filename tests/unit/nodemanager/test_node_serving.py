@@ -9,6 +9,8 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -17,10 +19,13 @@ from hypothesis import strategies as st
 from nodemanager import events as ev
 from nodemanager import lifecycle
 from nodemanager.checks import STARTING_S, Check, from_json, to_json
+from nodemanager.clock import Clock
 from nodemanager.config import ConfigError, load
 from nodemanager.containers import Node
 from nodemanager.core import Core
-from nodemanager.endpoints import own_address
+from nodemanager.endpoints import STRANGER, Endpoints, own_address
+from nodemanager.http import Http
+from nodemanager.isolation import Isolation
 from nodemanager.ports import NoPort, Ports
 from nodemanager.prober import Prober
 from nodemanager.state import container_from_json, container_to_json
@@ -277,6 +282,25 @@ def test_what_counts_as_serving(answer: bytes | None, wrong: str) -> None:
     assert ask(upstream.port, "") == ""  # a connection is enough
     upstream.close()
     assert ask(upstream.port, "/") in ("Connection refused", "Connection reset by peer")
+
+
+@pytest.mark.parametrize(("separate", "wrong"), [(True, STRANGER), (False, "")])
+def test_who_listens_in_a_tasks_place_answers_nothing_for_it(tmp_path: Path, separate: bool, wrong: str) -> None:
+    """This process stands for another tenant's; where all tasks have one user, it may be the task."""
+    plain = {"HYDRA_NODE_CONTROL_PLANE": "http://x", "HYDRA_NODE_NAME": "n", "HYDRA_NODE_DIR": str(tmp_path)}
+    core: Any = SimpleNamespace(containers={7: SimpleNamespace(lease=lease(7), template=PLAIN)})
+    upstream, heard, http = Upstream(b"HTTP/1.1 200 OK\r\n\r\n"), list[Any](), Http("http://x", "", Clock())
+    with selectors.DefaultSelector() as selector:
+        endpoints = Endpoints(
+            load("", plain), Isolation(separate, [], 0), core, selector, http, heard.append, time.monotonic
+        )
+        endpoints.probe(ev.Probe(7, upstream.port, "/", 5.0))
+        while not heard:
+            for key, mask in selector.select(0.05):
+                key.data(mask)
+        endpoints.close()
+    upstream.close()
+    assert [(each.container_id, each.wrong) for each in heard] == [(7, wrong)]
 
 
 # --- settings
