@@ -110,7 +110,13 @@ class Agent:
             on_supervisor_change=self.health.check,
         )
         self.endpoints = Endpoints(
-            self.config, isolation, self.core, self.selector, http, self.dispatch, time.monotonic
+            self.config,
+            self.containers.transfers.user_of,
+            self.core,
+            self.selector,
+            http,
+            self.dispatch,
+            time.monotonic,
         )
         entrance = str(self.config.dir / "run" / "exec.sock")
         self.execs = Execs(http, self.config.ca_file, entrance, lambda: session.authorization(self.membership.session))

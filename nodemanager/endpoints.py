@@ -11,7 +11,6 @@ from nodemanager.announcer import Announcer
 from nodemanager.config import Config, advertised_host
 from nodemanager.core import Core
 from nodemanager.http import Http
-from nodemanager.isolation import Isolation, uid_of
 from nodemanager.listening import Listening
 from nodemanager.ports import NoPort, Ports
 from nodemanager.prober import Prober
@@ -23,19 +22,22 @@ STRANGER = "a process of another user listens on its port"
 
 
 class Endpoints:
-    """Does what the core's instructions about ports and health say. ``dispatch`` takes events for the core."""
+    """Does what the core's instructions about ports and health say. ``dispatch`` takes events for the core.
+
+    user_of: number of the user whose processes a container's are; None where they are the agent's own user's.
+    """
 
     def __init__(
         self,
         config: Config,
-        isolation: Isolation,
+        user_of: Callable[[int], int | None],
         core: Core,
         selector: selectors.BaseSelector,
         http: Http,
         dispatch: Callable[[ev.Event], None],
         clock: Callable[[], float],
     ) -> None:
-        self.config, self.isolation = config, isolation
+        self.user_of = user_of
         self.core, self.dispatch, self.clock = core, dispatch, clock
         self.listening = Listening()
         self.ports = Ports(*config.ports)
@@ -79,10 +81,8 @@ class Endpoints:
 
         A port is free until the task binds it: whoever listens there in its place answers for it no more than silence.
         """
-        container = self.core.containers[i.container_id]
-        assert container.lease is not None and container.template is not None
-        uid = uid_of(self.config, self.isolation, container.lease.tenant, container.template)
-        if uid >= 0 and self.listening.users(i.port) - {uid}:
+        user = self.user_of(i.container_id)
+        if user is not None and self.listening.users(i.port) - {user}:
             self._on_probe_result(i.container_id, STRANGER)
             return
         self.prober.probe(i.container_id, self.address, i.port, i.path, i.timeout_s)

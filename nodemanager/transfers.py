@@ -119,6 +119,10 @@ class Transfers:
         if cid not in self.localizing and not self.background.stopping.is_set():
             self.background.pool.submit(self._remove_now, self.folder(cid))
 
+    def user_of(self, cid: int) -> int | None:
+        """Whose tasks its folder is for; None where they run as the agent's own user, or it is gone."""
+        return _user_of(self.folder(cid))
+
     def _remove_now(self, folder: Path) -> None:
         began, user = time.time(), _user_of(folder)
         try:
@@ -131,7 +135,6 @@ class Transfers:
 
 
 def _user_of(folder: Path) -> int | None:
-    """Whose tasks the folder is for; None where they run as the agent's own user, or it is gone."""
     try:
         owner = (folder / "work").lstat().st_uid
     except OSError:

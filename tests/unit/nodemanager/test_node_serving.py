@@ -9,7 +9,6 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -25,7 +24,6 @@ from nodemanager.containers import Node
 from nodemanager.core import Core
 from nodemanager.endpoints import STRANGER, Endpoints, own_address
 from nodemanager.http import Http
-from nodemanager.isolation import Isolation
 from nodemanager.ports import NoPort, Ports
 from nodemanager.prober import Prober
 from nodemanager.state import container_from_json, container_to_json
@@ -284,15 +282,14 @@ def test_what_counts_as_serving(answer: bytes | None, wrong: str) -> None:
     assert ask(upstream.port, "/") in ("Connection refused", "Connection reset by peer")
 
 
-@pytest.mark.parametrize(("separate", "wrong"), [(True, STRANGER), (False, "")])
-def test_who_listens_in_a_tasks_place_answers_nothing_for_it(tmp_path: Path, separate: bool, wrong: str) -> None:
+@pytest.mark.parametrize(("user", "wrong"), [(234_567, STRANGER), (None, "")])
+def test_who_listens_in_a_tasks_place_answers_nothing_for_it(tmp_path: Path, user: int | None, wrong: str) -> None:
     """This process stands for another tenant's; where all tasks have one user, it may be the task."""
     plain = {"HYDRA_NODE_CONTROL_PLANE": "http://x", "HYDRA_NODE_NAME": "n", "HYDRA_NODE_DIR": str(tmp_path)}
-    core: Any = SimpleNamespace(containers={7: SimpleNamespace(lease=lease(7), template=PLAIN)})
     upstream, heard, http = Upstream(b"HTTP/1.1 200 OK\r\n\r\n"), list[Any](), Http("http://x", "", Clock())
     with selectors.DefaultSelector() as selector:
         endpoints = Endpoints(
-            load("", plain), Isolation(separate, [], 0), core, selector, http, heard.append, time.monotonic
+            load("", plain), {7: user}.get, World().core, selector, http, heard.append, time.monotonic
         )
         endpoints.probe(ev.Probe(7, upstream.port, "/", 5.0))
         while not heard:
