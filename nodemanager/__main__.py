@@ -34,6 +34,13 @@ def lock(settings: config.Config) -> int:
     return fd
 
 
+def _group(settings: config.Config) -> str:
+    """The control group of its containers; "" for none."""
+    if not settings.cgroups:
+        return ""
+    return f"{settings.name}-{hashlib.sha256(str(settings.dir).encode()).hexdigest()[:8]}"
+
+
 def main() -> None:
     """Settings, folders and the lock first, so that whatever is wrong is said before the node joins."""
     parser = argparse.ArgumentParser(prog="python -m nodemanager", description=__doc__)
@@ -46,11 +53,11 @@ def main() -> None:
     launch.raise_open_files()
     try:
         settings = config.load(args.config, dict(os.environ))
+        object.__setattr__(settings, "dir", settings.dir.absolute())
+        group = _group(settings)
+        isolation = detect(settings, sorted(cgroups.find(group).controllers) if group else [])
     except config.ConfigError as error:
         fail(str(error))
-    object.__setattr__(settings, "dir", settings.dir.absolute())
-    group = f"{settings.name}-{hashlib.sha256(str(settings.dir).encode()).hexdigest()[:8]}" if settings.cgroups else ""
-    isolation = detect(settings, sorted(cgroups.find(group).controllers) if group else [])
     try:
         containers = folders.prepare(settings.dir, isolation.separates_users)
     except OSError as error:

@@ -175,6 +175,7 @@ class Agent:
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: self._shut_down())
         self.containers.logs.thread.start()
+        self.containers.leftovers.start()
         self.health.script.start()
         self.endpoints.start(self.background.contact)
         self._configure()  # what was valid last time; a control plane that hangs must not make this node silent

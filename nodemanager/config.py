@@ -46,7 +46,8 @@ class Config:
     vcores_milli: int = field(default_factory=lambda: len(os.sched_getaffinity(0)) * 1000)
     gpus: int = field(default_factory=lambda: len(glob.glob("/dev/nvidia[0-9]*")))
     ca_file: str = ""
-    # Tenant n runs as uid_base + n % uid_range when the agent is root; with secrets, or as a master, uid_range beyond.
+    # Where the agent is root, tenant n's tasks run as uid_base + n % (uid_range / 2); those with secrets, and masters,
+    # as users of the other half.
     uid_base: int = 200_000
     uid_range: int = 100_000
     heartbeat_s: float = 0.0  # 0: as the control plane says
@@ -167,7 +168,7 @@ def _check(config: Config) -> None:
         raise ConfigError(f"name is {config.name!r}; use letters, digits, '.', '_' and '-', at most 64")
     if not config.control_plane.startswith(("http://", "https://")):
         raise ConfigError(f"control_plane is {config.control_plane!r}; use an address such as https://hydra.example")
-    for name, least in (*((r.axis, r.least) for r in RESOURCES), ("uid_range", 1), ("uid_base", 1)):
+    for name, least in (*((r.axis, r.least) for r in RESOURCES), ("uid_range", 2), ("uid_base", 1)):
         if getattr(config, name) < least:
             raise ConfigError(f"{name} is {getattr(config, name)}; use at least {least}")
     if min(config.health_interval_s, config.health_timeout_s) <= 0:

@@ -9,8 +9,9 @@ from pathlib import Path
 from nodemanager import events as ev
 from nodemanager.config import Config
 from nodemanager.core import Core
-from nodemanager.isolation import Isolation, uid_of
+from nodemanager.isolation import Isolation, uid_of, users_of
 from nodemanager.launchcontext import launch_context
+from nodemanager.leftovers import Leftovers
 from nodemanager.lifecycle import Phase
 from nodemanager.localize import Localizer
 from nodemanager.log import note
@@ -58,8 +59,9 @@ class ContainerManager:
             selector=selector,
             on_event=self._on_runtime_event,
         )
+        self.leftovers = Leftovers(containers, functools.partial(users_of, config), background.stopping)
         self.transfers = Transfers(
-            containers, localizer, background, localized=self._localized, collected=self._collected
+            containers, localizer, background, self.leftovers, localized=self._localized, collected=self._collected
         )
         self.logs = LogPusher(localizer.http, note)
         self.rates = CpuRates()

@@ -80,9 +80,10 @@ class Endpoints:
         """Ask a container how it is; the core hears the answer, a silent one by its time limit.
 
         A port is free until the task binds it: whoever listens there in its place answers for it no more than silence.
+        Who listens on the port of another address is not in its place.
         """
         user = self.user_of(i.container_id)
-        if user is not None and self.listening.users(i.port) - {user}:
+        if user is not None and self.listening.users(i.port, self.address) - {user}:
             self._on_probe_result(i.container_id, STRANGER)
             return
         self.prober.probe(i.container_id, self.address, i.port, i.path, i.timeout_s)

@@ -4,7 +4,7 @@ import hashlib
 import os
 from dataclasses import dataclass
 
-from nodemanager.config import Config
+from nodemanager.config import Config, ConfigError
 from wire.nodeapi import ONE_TENANT
 from wire.template import Template
 
@@ -42,9 +42,14 @@ def _can_become(uid: int, marker: int) -> bool:
 
 
 def detect(config: Config, controllers: list[str]) -> Isolation:
-    """Try out what this machine allows the agent. ``controllers``: of the control groups that can be made."""
-    users = config.uid_base, config.uid_base + config.uid_range  # the first of each kind
-    separates = os.geteuid() == 0 and all(_can_become(uid, MARKER_BASE) for uid in users)
+    """Try out what this machine allows the agent. ``controllers``: of the control groups that can be made.
+
+    ``ConfigError`` where only some of the numbers of users are to be had: some tenants' tasks would never start.
+    """
+    first, last = config.uid_base, config.uid_base + config.uid_range - 1
+    separates = os.geteuid() == 0 and _can_become(first, MARKER_BASE)
+    if separates and not _can_become(last, MARKER_BASE):
+        raise ConfigError(f"uid_range: this machine has no user {last}, only {first}; give less than {config.uid_range}")
     names = ["no_new_privs", "rlimits", "timeout", "process_tree"]
     names.append("memory_cgroup" if "memory" in controllers else "memory_measured")
     names += [f"{name}_cgroup" for name in ("cpu", "pids") if name in controllers]
@@ -74,8 +79,16 @@ def uid_of(config: Config, isolation: Isolation, tenant: int, template: Template
     """
     if not isolation.separates_users:
         return -1
-    apart = config.uid_range if template.secrets or template.master else 0
-    return config.uid_base + apart + tenant % config.uid_range
+    half = config.uid_range // 2
+    apart = half if template.secrets or template.master else 0
+    return config.uid_base + apart + tenant % half
+
+
+def users_of(config: Config, uid: int) -> frozenset[int]:
+    """Both users of the tenant that has this one."""
+    half = config.uid_range // 2
+    first = config.uid_base + (uid - config.uid_base) % half
+    return frozenset((first, first + half))
 
 
 def marker_gid(folder: str) -> int:

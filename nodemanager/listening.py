@@ -10,13 +10,14 @@ import socket
 import struct
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from wire.streams import Refused
 
 CONNECT_S = 5.0
-RECENT_S = 0.25  # a look at which processes a container has is good for so long
+RECENT_S = 0.25  # a look is good for so long,
+LOOKING_PART = 20  # or for so many times what it took: any user may open so many connections that it takes long
 _LISTENS = "0A"
 _LOOPBACK = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # where to connect to what listens on all addresses
 
@@ -34,7 +35,7 @@ def _all() -> Iterator[Listener]:
     for name in ("tcp", "tcp6"):
         try:
             with open(f"/proc/net/{name}") as file:
-                lines = file.readlines()[1:]
+                lines = [line for line in file if f" {_LISTENS} " in line]  # of what may be many more connections
         except OSError:
             continue  # no such protocol here
         for line in lines:
@@ -44,30 +45,47 @@ def _all() -> Iterator[Listener]:
                 yield Listener(int(number, 16), _address(address), int(rest[3]), int(rest[5]))
 
 
-def listeners(port: int) -> dict[int, str]:
-    """Sockets that listen on a port: their inode -> the address."""
-    return {each.inode: each.address for each in _all() if each.port == port}
+def listeners(port: int) -> list[Listener]:
+    """Sockets that listen on a port."""
+    return [each for each in _all() if each.port == port]
+
+
+def takers(found: Iterable[Listener], address: str) -> list[Listener]:
+    """Who of those that listen on a port gets the connections to this address.
+
+    The kernel looks for the address itself, then for who takes all of its family, then for who takes those of IPv6
+    with IPv4's. Others may listen on the same port of another address, without a say in this one.
+    """
+    wanted = (address, "0.0.0.0") if ":" not in address else (address,)  # noqa: S104 - nothing is bound
+    for each in (*wanted, "::"):
+        if taken := [one for one in found if one.address == each]:
+            return taken
+    return []
 
 
 class Listening:
     """Who listens where on this machine, as it was a moment ago."""
 
     def __init__(self) -> None:
-        self._looked_at, self._users = float("-inf"), dict[int, set[int]]()
+        self._good_until, self._found = float("-inf"), dict[int, list[Listener]]()
 
-    def users(self, port: int) -> set[int]:
-        """Numbers of the users whose processes listen there."""
-        if time.monotonic() - self._looked_at > RECENT_S:
-            self._looked_at, self._users = time.monotonic(), {}
+    def users(self, port: int, address: str) -> set[int]:
+        """Numbers of the users whose processes get connections there."""
+        began = time.monotonic()
+        if began > self._good_until:
+            self._found = {}
             for each in _all():
-                self._users.setdefault(each.port, set()).add(each.uid)
-        return self._users.get(port, set())
+                self._found.setdefault(each.port, []).append(each)
+            now = time.monotonic()
+            self._good_until = now + max(RECENT_S, LOOKING_PART * (now - began))
+        return {each.uid for each in takers(self._found.get(port, ()), address)}
 
 
 def _address(text: str) -> str:
-    """From the kernel's hexadecimal words, each in the machine's own order."""
+    """From the kernel's hexadecimal words, each in the machine's own order; IPv4's within IPv6 as IPv4's."""
     words = [int(text[at : at + 8], 16) for at in range(0, len(text), 8)]
-    return str(ipaddress.ip_address(struct.pack(f"={len(words)}I", *words)))
+    found = ipaddress.ip_address(struct.pack(f"={len(words)}I", *words))
+    return str(getattr(found, "ipv4_mapped", None) or found)
 
 
 def sockets_of(pids: set[int]) -> set[int]:
@@ -98,14 +116,16 @@ class Reachable:
 
     def connect(self, port: int) -> socket.socket:
         """A connection to it. Raises ``Refused`` and OSError; what others listen on is as if nobody did."""
-        found = listeners(port) if port in self.ports else {}
-        own = found.keys() & sockets_of(self._now()) if found else set()
-        if not own:
+        found = listeners(port) if port in self.ports else []
+        own = sockets_of(self._now()) if found else set()
+        mine = [each.address for each in found if each.inode in own]
+        if not mine:
             raise Refused(f"nothing of the container listens on port {port}")
-        if own != found.keys():
+        first = min(mine, key=lambda each: (each not in _LOOPBACK, each))
+        address = _LOOPBACK.get(first, first)
+        if any(each.inode not in own for each in takers(found, address)):
             raise Refused(f"not only the container listens on port {port} of its node")
-        address = min(found.values(), key=lambda each: (each not in _LOOPBACK, each))
-        return socket.create_connection((_LOOPBACK.get(address, address), port), CONNECT_S)
+        return socket.create_connection((address, port), CONNECT_S)
 
     def _now(self) -> set[int]:
         with self._lock:

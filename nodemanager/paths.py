@@ -85,9 +85,11 @@ def remove_tree(folder: str) -> None:
     What lies deeper is moved up before it is looked at, so that depth costs neither stack nor descriptors.
     """
     try:
-        root = os.open(folder, _FOLDER)
+        if not _taken(folder):
+            return
     except FileNotFoundError:
         return
+    root = os.open(folder, _FOLDER)
     try:
         names = iter(partial(secrets.token_hex, 16), None)
         while entries := _entries(root):
@@ -103,7 +105,7 @@ def remove_tree(folder: str) -> None:
 
 def _dissolve(root: int, name: str, names: Iterator[str]) -> None:
     """Delete a folder in ``root`` whose own folders go on in there under new names."""
-    if not _unlocked(root, name):
+    if not _taken(name, root):
         return
     fd = os.open(name, _FOLDER, dir_fd=root)
     try:
@@ -111,23 +113,27 @@ def _dissolve(root: int, name: str, names: Iterator[str]) -> None:
             for inner, is_folder in entries:
                 if not is_folder:
                     os.unlink(inner, dir_fd=fd)
-                elif _unlocked(fd, inner):
+                elif _taken(inner, fd):
                     os.rename(inner, next(names), src_dir_fd=fd, dst_dir_fd=root)
     finally:
         os.close(fd)
     os.rmdir(name, dir_fd=root)
 
 
-def _unlocked(parent: int, name: str) -> bool:
-    """Open a folder to its owner, as it may be locked, also against being moved. One that has become something else
-    since it was seen, such as a link to a folder of others, is deleted."""
+def _taken(name: str, parent: int | None = None) -> bool:
+    """Make a folder the agent's alone: it may be locked, also against being moved, and nobody puts more into what is
+    emptied, not even who has it open. One that has become something else since it was seen, such as a link to a folder
+    of others, is deleted."""
     try:
         fd = os.open(name, _ANY_MODE, dir_fd=parent)
     except NotADirectoryError:
         os.unlink(name, dir_fd=parent)
         return False
     try:
-        os.chmod(f"/proc/self/fd/{fd}", 0o700)
+        itself = f"/proc/self/fd/{fd}"
+        if os.geteuid() == 0:
+            os.chown(itself, 0, 0)
+        os.chmod(itself, 0o700)
     finally:
         os.close(fd)
     return True

@@ -1,13 +1,13 @@
 """Work on files that takes a while, off the loop: bring what a task needs, send what it leaves, clean up."""
 
 import os
-import time
 from collections.abc import Callable
 from pathlib import Path
 
-from nodemanager import folders, jsonfiles, leftovers, outputs
+from nodemanager import folders, jsonfiles, outputs
 from nodemanager.capture import Writer
 from nodemanager.launchcontext import Confidential
+from nodemanager.leftovers import Leftovers
 from nodemanager.localize import LocalizeError, Localizer, SecretError
 from nodemanager.log import note
 from nodemanager.mailbox import Background
@@ -34,10 +34,12 @@ class Transfers:
         containers: Path,
         localizer: Localizer,
         background: Background,
+        leftovers: Leftovers,
         localized: Ended,
         collected: Ended,
     ) -> None:
         self.containers, self.localizer, self.background = containers, localizer, background
+        self.leftovers = leftovers
         self.localized, self.collected = localized, collected
         self.localizing: set[int] = set()
         self.confidential: dict[int, Confidential] = {}  # of tasks that are about to start; never on disk
@@ -93,6 +95,8 @@ class Transfers:
             folders.make(self.folder(cid), uid)
         except OSError as error:
             raise LocalizeError(f"the work folder: {error.strerror}") from None
+        if uid >= 0:
+            self.leftovers.begins(uid)
 
     def collect(self, cid: int) -> None:
         """Send the outputs its launch context named."""
@@ -124,14 +128,13 @@ class Transfers:
         return _user_of(self.folder(cid))
 
     def _remove_now(self, folder: Path) -> None:
-        began, user = time.time(), _user_of(folder)
+        user = _user_of(folder)
         try:
             remove_tree(str(folder))
         except OSError as error:
             note("warning", "a folder could not be removed", folder=str(folder), why=str(error))
-            return
         if user is not None:
-            leftovers.clear(user, began)
+            self.leftovers.ended(user)
 
 
 def _user_of(folder: Path) -> int | None:

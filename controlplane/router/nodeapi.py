@@ -119,7 +119,7 @@ class NodeLogs(NodeView):
         for model in (Container, ContainerHistory):
             rows = model.objects.filter(pk__in=wanted - days.keys(), node_id=node_id).values_list("pk", "allocated_at")
             days |= {pk: at.date() for pk, at in rows}
-        logs.store([piece for piece in pieces if piece.container_id in days], days)
+        logs.store(node_id, [piece for piece in pieces if piece.container_id in days], days)
         if foreign := len(wanted - days.keys()):
             what = f"logs of {foreign} containers that are not its own"
             if not days:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from django.conf import settings
-from django.db import connection
+from django.db import connection, transaction
 
 from contract.problems import FieldError
 from controlplane.statestore.errors import Invalid
@@ -33,6 +33,7 @@ _ENDS = """SELECT s.container, s.stream, newest."end"
            SELECT "offset" + length(data) AS "end" FROM statestore_log_chunk
             WHERE container_id = s.container AND stream = s.stream AND day >= s.day
             ORDER BY "offset" DESC LIMIT 1) newest"""
+_ONE_AT_A_TIME = "SELECT pg_advisory_xact_lock(hashtext('logs'), hashint8(%s))"  # of a node
 _BEYOND = """DELETE FROM statestore_log_chunk
     WHERE container_id = %s AND stream = %s AND day >= %s AND "offset" + length(data) <= %s"""
 
@@ -79,14 +80,16 @@ def _piece(raw: Any) -> Piece:
     return Piece(parse_container(raw["container"]), STREAMS[raw["stream"]], offset, data, skipped)
 
 
-def store(pieces: Sequence[Piece], days: Mapping[int, dt.date]) -> None:
-    """Keep the pieces, and of each stream the newest ``log_max_mib``. ``days``: container -> day of its allocation.
+def store(node_id: int, pieces: Sequence[Piece], days: Mapping[int, dt.date]) -> None:
+    """Keep the pieces of a node's containers, and of each stream the newest ``log_max_mib``.
 
-    A piece lies in the partition of the day it came, so that of what runs for weeks the newest days are kept.
+    ``days``: container -> day of its allocation. A piece lies in the partition of the day it came, so that of what
+    runs for weeks the newest days are kept.
     """
     streams = sorted({(p.container_id, p.stream) for p in pieces})
     most = int(settings.HYDRA["log_max_mib"] * (1 << 20))
-    with connection.cursor() as cursor:
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(_ONE_AT_A_TIME, [node_id])  # else what comes twice at once goes beyond the same end twice
         cursor.execute(_ENDS, [[c for c, _ in streams], [s for _, s in streams], [days[c] for c, _ in streams]])
         ends = {(container, stream): end for container, stream, end in cursor.fetchall()}
         new = _beyond(pieces, ends)
@@ -98,12 +101,12 @@ def store(pieces: Sequence[Piece], days: Mapping[int, dt.date]) -> None:
 
 
 def _beyond(pieces: Iterable[Piece], ends: dict[tuple[int, int], int]) -> list[Piece]:
-    """What goes beyond these ends of streams, which are moved on. A node may cut what it sends again elsewhere; pieces
-    that overlap would be more than a stream may have."""
+    """What goes beyond these ends of streams, which are moved on, and the empty pieces there: they say that nothing
+    follows. A node may cut what it sends again elsewhere; pieces that overlap would be more than a stream may have."""
     new = []
-    for p in sorted(pieces, key=lambda piece: piece.offset):
+    for p in sorted(pieces, key=lambda piece: (piece.offset, -len(piece.data))):
         known = max(0, ends.get((p.container_id, p.stream), 0) - p.offset)
-        if known < len(p.data):
+        if known < len(p.data) or not (p.data or known):
             ends[p.container_id, p.stream] = p.offset + len(p.data)
             new.append(replace(p, offset=p.offset + known, data=p.data[known:], skipped=0 if known else p.skipped))
     return new

@@ -235,7 +235,10 @@ def test_pieces_that_overlap_are_kept_once_however_they_are_cut(world: World) ->
     for begin in range(0, len(text), 7):
         pieces = [chunk(cid, begin, text[begin : begin + 500]), chunk(cid, max(0, begin - 3), text[begin - 3 :][:9])]
         assert world.nodes[0]("POST", "logs", {"chunks": pieces}).status_code == 204
+    for _ in range(2):
+        assert world.nodes[0]("POST", "logs", {"chunks": [chunk(cid, len(text), b"")]}).status_code == 204
     kept = LogChunk.objects.filter(container_id=live.pk).order_by("offset")
+    assert [c.offset for c in kept if not c.data] == [len(text)], "the word that nothing follows"
     assert b"".join(bytes(c.data) for c in kept) == text and sum(len(c.data) for c in kept) == len(text)
     shown = world["tenant"].get(f"containers/{cid}/logs").json()
     assert shown["next_offset"] > 500 and text.startswith(shown["data"].encode())

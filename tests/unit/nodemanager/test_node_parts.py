@@ -172,11 +172,56 @@ def test_a_folder_that_becomes_a_link_once_it_was_seen_changes_nothing_elsewhere
 def test_what_has_secrets_runs_as_another_user_of_its_tenants(tmp_path: Path) -> None:
     read, separate, shared = settings(tmp_path), isolation.Isolation(True, [], 0), isolation.Isolation(False, [], 0)
     sealed = [replace(PLAIN, secrets=[Secret("db", env="DB")]), replace(PLAIN, master=True)]
-    users = {tenant: isolation.uid_of(read, separate, tenant, PLAIN) for tenant in (1, 2, read.uid_range - 1)}
+    users = {tenant: isolation.uid_of(read, separate, tenant, PLAIN) for tenant in (1, 2, read.uid_range // 2 - 1)}
     others = {tenant: isolation.uid_of(read, separate, tenant, sealed[0]) for tenant in users}
     assert [isolation.uid_of(read, separate, 1, each) for each in sealed] == [others[1]] * 2
-    assert len({*users.values(), *others.values()}) == 6
+    found = {*users.values(), *others.values()}
+    assert len(found) == 6 and found <= set(range(read.uid_base, read.uid_base + read.uid_range))
+    for tenant in users:
+        both = frozenset((users[tenant], others[tenant]))
+        assert isolation.users_of(read, users[tenant]) == isolation.users_of(read, others[tenant]) == both
     assert isolation.uid_of(read, shared, 1, sealed[0]) == -1
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root becomes others")
+def test_a_range_of_users_that_the_machine_has_not_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a namespace of users all but the first may be missing."""
+    read = settings(tmp_path)
+    monkeypatch.setattr(isolation, "_can_become", lambda uid, _: uid == read.uid_base)
+    with pytest.raises(config.ConfigError, match=r"uid_range: .* give less than 100000"):
+        isolation.detect(read, [])
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root has others' folders")
+def test_who_goes_on_filling_a_folder_does_not_keep_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also through what it has open there."""
+    top, user = tmp_path / "top", 234_567
+    (top / "work" / "below").mkdir(parents=True)
+    for folder in (top / "work", top / "work" / "below"):
+        os.chown(folder, user, user)
+    opened = [os.open(folder, os.O_RDONLY) for folder in (top / "work", top / "work" / "below")]
+    look, refused = paths._entries, []
+
+    def filled(fd: int) -> list[tuple[str, bool]]:
+        if os.fork() == 0:
+            os.setresuid(user, user, user)
+            status = 0
+            for folder in opened:
+                try:
+                    os.close(os.open("more", os.O_CREAT | os.O_WRONLY, dir_fd=folder))
+                except PermissionError:
+                    status += 1
+                except FileNotFoundError:
+                    status += 1  # the folder is gone
+            os._exit(status)
+        refused.append(os.waitstatus_to_exitcode(os.wait()[1]))
+        return look(fd)
+
+    monkeypatch.setattr(paths, "_entries", filled)
+    paths.remove_tree(str(top))
+    assert not top.exists() and refused[-1] == 2
+    for fd in opened:
+        os.close(fd)
 
 
 def test_a_hard_link_is_no_way_to_another_file(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import json
+import os
 import selectors
 import socket
 import threading
@@ -24,6 +25,7 @@ from nodemanager.containers import Node
 from nodemanager.core import Core
 from nodemanager.endpoints import STRANGER, Endpoints, own_address
 from nodemanager.http import Http
+from nodemanager.listening import Listener, listeners, takers
 from nodemanager.ports import NoPort, Ports
 from nodemanager.prober import Prober
 from nodemanager.state import container_from_json, container_to_json
@@ -282,22 +284,61 @@ def test_what_counts_as_serving(answer: bytes | None, wrong: str) -> None:
     assert ask(upstream.port, "/") in ("Connection refused", "Connection reset by peer")
 
 
-@pytest.mark.parametrize(("user", "wrong"), [(234_567, STRANGER), (None, "")])
-def test_who_listens_in_a_tasks_place_answers_nothing_for_it(tmp_path: Path, user: int | None, wrong: str) -> None:
-    """This process stands for another tenant's; where all tasks have one user, it may be the task."""
+def health(tmp_path: Path, user: int | None, port: int) -> str:
+    """What a task of this user is told of itself, asked at this port: "" that it is well."""
     plain = {"HYDRA_NODE_CONTROL_PLANE": "http://x", "HYDRA_NODE_NAME": "n", "HYDRA_NODE_DIR": str(tmp_path)}
-    upstream, heard, http = Upstream(b"HTTP/1.1 200 OK\r\n\r\n"), list[Any](), Http("http://x", "", Clock())
+    heard, http = list[Any](), Http("http://x", "", Clock())
     with selectors.DefaultSelector() as selector:
         endpoints = Endpoints(
             load("", plain), {7: user}.get, World().core, selector, http, heard.append, time.monotonic
         )
-        endpoints.probe(ev.Probe(7, upstream.port, "/", 5.0))
+        endpoints.probe(ev.Probe(7, port, "/", 5.0))
         while not heard:
             for key, mask in selector.select(0.05):
                 key.data(mask)
         endpoints.close()
+    assert [each.container_id for each in heard] == [7]
+    return str(heard[0].wrong)
+
+
+@pytest.mark.parametrize(("user", "wrong"), [(234_567, STRANGER), (None, ""), (os.geteuid(), "")])
+def test_who_listens_in_a_tasks_place_answers_nothing_for_it(tmp_path: Path, user: int | None, wrong: str) -> None:
+    """This process stands for another tenant's; where all tasks have one user, it may be the task."""
+    upstream = Upstream(b"HTTP/1.1 200 OK\r\n\r\n")
+    assert health(tmp_path, user, upstream.port) == wrong
     upstream.close()
-    assert [(each.container_id, each.wrong) for each in heard] == [(7, wrong)]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may be others")
+def test_who_listens_on_its_port_at_another_address_does_it_no_harm(tmp_path: Path) -> None:
+    upstream = Upstream(b"HTTP/1.1 200 OK\r\n\r\n")
+    (ready, tell), (hear, end) = os.pipe(), os.pipe()
+    if (pid := os.fork()) == 0:
+        os.close(end)
+        os.setresuid(234_567, 234_567, 234_567)
+        with socket.create_server(("127.0.0.2", upstream.port)):
+            os.write(tell, b"x")
+            os.read(hear, 1)
+        os._exit(0)
+    try:
+        os.read(ready, 1)
+        assert {each.uid for each in listeners(upstream.port)} == {0, 234_567}
+        assert health(tmp_path, 0, upstream.port) == ""
+    finally:
+        for fd in (end, ready, tell, hear):
+            os.close(fd)
+        os.waitpid(pid, 0)
+    upstream.close()
+
+
+def test_the_kernel_asks_the_nearest_listener() -> None:
+    any4, any6, here, there = (
+        Listener(80, address, uid, 0) for uid, address in enumerate(("0.0.0.0", "::", "127.0.0.1", "127.0.0.2"))
+    )
+    assert takers([any4, any6, here, there], "127.0.0.1") == [here]
+    assert takers([any6, there, any4], "127.0.0.1") == [any4]
+    assert takers([any6, there], "127.0.0.1") == [any6] == takers([any4, any6], "::1")
+    assert takers([there], "127.0.0.1") == takers([any4], "::1") == []
 
 
 # --- settings
