@@ -49,7 +49,9 @@ def detect(config: Config, controllers: list[str]) -> Isolation:
     first, last = config.uid_base, config.uid_base + config.uid_range - 1
     separates = os.geteuid() == 0 and _can_become(first, MARKER_BASE)
     if separates and not _can_become(last, MARKER_BASE):
-        raise ConfigError(f"uid_range: this machine has no user {last}, only {first}; give less than {config.uid_range}")
+        raise ConfigError(
+            f"uid_range: this machine has no user {last}, only {first}; give less than {config.uid_range}"
+        )
     names = ["no_new_privs", "rlimits", "timeout", "process_tree"]
     names.append("memory_cgroup" if "memory" in controllers else "memory_measured")
     names += [f"{name}_cgroup" for name in ("cpu", "pids") if name in controllers]

@@ -56,7 +56,7 @@ def takers(found: Iterable[Listener], address: str) -> list[Listener]:
     The kernel looks for the address itself, then for who takes all of its family, then for who takes those of IPv6
     with IPv4's. Others may listen on the same port of another address, without a say in this one.
     """
-    wanted = (address, "0.0.0.0") if ":" not in address else (address,)  # noqa: S104 - nothing is bound
+    wanted = (address, "0.0.0.0") if ":" not in address else (address,)
     for each in (*wanted, "::"):
         if taken := [one for one in found if one.address == each]:
             return taken

@@ -65,7 +65,7 @@ def left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for folder in (found, found / "shared"):
         folder.mkdir()
         folder.chmod(0o1777)
-    for folder in (tmp_path, tmp_path.parent, tmp_path.parent.parent):
+    for folder in (tmp_path, *tmp_path.parents[:3]):
         folder.chmod(folder.stat().st_mode | 0o011)
     monkeypatch.setattr(leftovers, "FOLDERS", (str(found), "/nowhere"))
     return found
@@ -124,7 +124,9 @@ def test_nothing_goes_while_something_of_the_tenant_runs(left: Path, swept: Left
 
 
 @pytest.mark.parametrize("other", [USER, SEALED])
-def test_nothing_goes_while_the_tenant_has_a_container(left: Path, swept: Leftovers, tmp_path: Path, other: int) -> None:
+def test_nothing_goes_while_the_tenant_has_a_container(
+    left: Path, swept: Leftovers, tmp_path: Path, other: int
+) -> None:
     """One that is about to start has a folder, and no process yet."""
     as_user(USER, left)
     work = tmp_path / "containers" / "one" / "work"

@@ -177,9 +177,8 @@ def test_what_has_secrets_runs_as_another_user_of_its_tenants(tmp_path: Path) ->
     assert [isolation.uid_of(read, separate, 1, each) for each in sealed] == [others[1]] * 2
     found = {*users.values(), *others.values()}
     assert len(found) == 6 and found <= set(range(read.uid_base, read.uid_base + read.uid_range))
-    for tenant in users:
-        both = frozenset((users[tenant], others[tenant]))
-        assert isolation.users_of(read, users[tenant]) == isolation.users_of(read, others[tenant]) == both
+    for both in map(frozenset, zip(users.values(), others.values(), strict=True)):
+        assert all(isolation.users_of(read, each) == both for each in both)
     assert isolation.uid_of(read, shared, 1, sealed[0]) == -1
 
 
