@@ -21,7 +21,6 @@ IPC = "/proc/sysvipc"
 SWEEP_S = 5.0  # between two looks at all of it,
 LOOKING_PART = 20  # or so many times what one took: any user may leave so many names that it takes long
 AT_ONCE = 200  # names between two looks at whether something of the tenant's runs again
-_SHARED = stat.S_ISVTX | stat.S_IWOTH
 _KINDS = {"shm": "shmid", "sem": "semid", "msg": "msqid"}
 _IPC_RMID = 0
 
@@ -132,8 +131,9 @@ def _running() -> set[int]:
     return {uid for uid in found if uid is not None}
 
 
-def _own(folder: str, users: set[int], below: bool = True) -> Iterator[tuple[str, int, bool]]:
-    """(path, user, whether a folder) of what is these users' there, and in folders there which are shared alike."""
+def _own(folder: str, users: set[int]) -> Iterator[tuple[str, int, bool]]:
+    """(path, user, whether a folder) of what is these users' there. What is in another's folder there has been left to
+    that other, such as in one that an operator lets everybody write to."""
     try:
         with os.scandir(folder) as found:
             for entry in found:
@@ -141,11 +141,8 @@ def _own(folder: str, users: set[int], below: bool = True) -> Iterator[tuple[str
                     info = entry.stat(follow_symlinks=False)
                 except FileNotFoundError:
                     continue
-                is_folder = stat.S_ISDIR(info.st_mode)
                 if info.st_uid in users:
-                    yield entry.path, info.st_uid, is_folder
-                elif below and is_folder and info.st_mode & _SHARED == _SHARED:
-                    yield from _own(entry.path, users, below=False)
+                    yield entry.path, info.st_uid, stat.S_ISDIR(info.st_mode)
     except OSError:
         return  # there is none
 
