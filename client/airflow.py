@@ -4,7 +4,7 @@ from client.airflow import HydraOperator
 
 census = HydraOperator(task_id="census", job="census/job.yaml", parameters={"day": "{{ ds }}"})
 
-Needs Airflow 2.9 or newer, also 3: ``pip install 'hydra[airflow]'``.
+Needs Airflow 2.9 or newer, also 3: ``pip install '.[airflow]'`` in a clone.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ try:
     except ImportError:  # before 3.2
         from airflow.exceptions import AirflowException, AirflowFailException
 except ImportError as missing:
-    raise ImportError("the operator needs Airflow; install it with: pip install 'hydra[airflow]'") from missing
+    raise ImportError("the operator needs Airflow; in a clone of this project: pip install '.[airflow]'") from missing
 
 from client import config, jobfile
 from client.api import Client

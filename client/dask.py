@@ -9,7 +9,7 @@ with HydraCluster(memory_mib=2048, vcores_milli=2000) as cluster:
         print(dask.submit(sum, range(10)).result())
 
 Needs ``distributed`` here and in the containers' Python, of the same version:
-``pip install 'hydra[dask]'``.
+``pip install '.[dask]'`` in a clone.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ try:
     from distributed.deploy.cluster import Cluster
     from distributed.security import Security
 except ImportError as missing:
-    raise ImportError("HydraCluster needs Dask; install it with: pip install 'hydra[dask]'") from missing
+    raise ImportError("HydraCluster needs Dask; in a clone of this project: pip install '.[dask]'") from missing
 
 from client.api import Client
 from client.errors import HydraError
@@ -231,6 +231,6 @@ def _certificate() -> Security:
         return Security.temporary()
     except ImportError:
         raise ImportError(
-            "encryption needs the package cryptography: pip install 'hydra[dask]'; or pass tls=False where everybody "
-            "who reaches the nodes may run code as you"
+            "encryption needs the package cryptography: pip install '.[dask]' in a clone; or pass tls=False where "
+            "everybody who reaches the nodes may run code as you"
         ) from None

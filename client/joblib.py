@@ -7,7 +7,7 @@ with joblib.parallel_config("hydra", n_jobs=100, memory_mib=2048):
     found = joblib.Parallel()(joblib.delayed(fit)(seed) for seed in range(1000))
 
 Needs ``joblib`` and ``cloudpickle`` here and in the containers' Python, of the same versions:
-``pip install 'hydra[joblib]'``.
+``pip install '.[joblib]'`` in a clone.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ try:
     import cloudpickle
     from joblib.parallel import AutoBatchingMixin, ParallelBackendBase, SequentialBackend, register_parallel_backend
 except ImportError as missing:
-    raise ImportError("the backend needs joblib; install it with: pip install 'hydra[joblib]'") from missing
+    raise ImportError("the backend needs joblib; in a clone of this project: pip install '.[joblib]'") from missing
 
 from client.api import Client
 from client.errors import HydraError

@@ -280,7 +280,7 @@ class ApplicationMaster:
             yield from found
 
     def history(self) -> Iterator[Event]:
-        """Everything that was told up to now, from the beginning: what a later attempt may want to know again."""
+        """What was told up to now, the newest 10,000 events of it: what a later attempt may want to know again."""
         after = 0
         while after < self._cursor:
             raw = self._http.call("GET", f"events?after={after}")

@@ -89,7 +89,7 @@ class Agent:
             configured_script(self.config, isolation), http, lambda: self.mailbox.post(self.health.check)
         )
         self.health = health.HealthChecker(
-            self.config.dir,
+            [self.config.dir, *([] if containers.is_relative_to(self.config.dir) else [containers])],
             self.config.disk_reserve_mib,
             script,
             supervisor_up=lambda: self.containers.runtime.connection is not None or self.containers.runtime.resting,

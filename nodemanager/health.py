@@ -1,9 +1,9 @@
-"""Whether this node's work folder can take new work."""
+"""Whether this node's folders can take new work."""
 
 import errno
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from nodemanager import jsonfiles
@@ -35,26 +35,32 @@ def check(folder: Path, reserve_mib: int) -> tuple[int, int]:
 
 
 class HealthChecker:
-    """Disk, supervisor and the operator's script, as one set of flags. ``on_health`` takes them with the free MiB."""
+    """Disk, supervisor and the operator's script, as one set of flags. ``on_health`` takes them with the free MiB.
+
+    folders: the node's own, and where containers have theirs if that is elsewhere; of all the least is free.
+    """
 
     def __init__(
         self,
-        folder: Path,
+        folders: Sequence[Path],
         reserve_mib: int,
         script: HealthScript,
         supervisor_up: Callable[[], bool],
         on_health: Callable[[int, int], None],
     ) -> None:
-        self.folder, self.reserve_mib = folder, reserve_mib
+        self.folders, self.reserve_mib = folders, reserve_mib
         self.script, self.supervisor_up, self.on_health = script, supervisor_up, on_health
 
     def check(self) -> None:
         """Look now: every few seconds, and when the supervisor or the script has changed."""
-        flags, free = check(self.folder, self.reserve_mib)
-        flags |= self.script.flag
+        flags, free = self.script.flag, []
+        for folder in self.folders:
+            wrong, space = check(folder, self.reserve_mib)
+            flags |= wrong
+            free.append(space)
         if not self.supervisor_up():
             flags |= NodeHealth.SUPERVISOR_DOWN
-        self.on_health(flags, free)
+        self.on_health(flags, min(free))
 
 
 def write_status_file(folder: Path, **values: object) -> None:

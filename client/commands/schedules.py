@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,7 +19,7 @@ from client.commands.dryrun import warn
 from client.commands.nodes import moment, seconds
 from client.errors import client_error, locating
 from client.progress import uploading
-from client.screen import Column, Format, OutputOption, noted, print_json, say, show, show_one, told
+from client.screen import Column, Format, OutputOption, noted, say, show, show_one, told
 from contract.schedules import OWN_PARAMETERS, Schedule, ScheduleDetail, SchedulePreview, ScheduleRun
 
 NEVER = "never"
@@ -309,9 +308,6 @@ def history(
     """What became of its times: jobs that were started, and why nothing was."""
     with connected(ctx) as client:
         found = client.schedule_runs(find(client, schedule).id)
-        if output is Format.json:
-            print_json(list(islice(found, limit or None)))
-            return
         show(found, RUNS, output, nothing="It has started nothing yet.", limit=limit)
 
 

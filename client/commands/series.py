@@ -47,7 +47,8 @@ def series(
     ] = None,
     points: Annotated[int, typer.Option("--points", help="At most so many.")] = 60,
     output: Annotated[
-        SeriesFormat, typer.Option("--output", "-o", help="For people, for programs, or for spreadsheets.")
+        SeriesFormat,
+        typer.Option("--output", "-o", envvar="HYDRA_OUTPUT", help="For people, for programs, or for spreadsheets."),
     ] = SeriesFormat.table,
 ) -> None:
     """Metrics over time, as the charts show them; or how everything stood at a moment."""

@@ -70,7 +70,7 @@ class PreemptionParameters(ComponentPart):
     natural_termination: Annotated[
         float, Field(gt=0, le=1, description="of what is owed that is taken in one round; the rest may end by itself")
     ] = 1.0
-    per_round: Annotated[Share, Field(description="of the capacity that may be taken in one round")] = 0.1
+    per_round: Annotated[Share, Field(description="of the capacity that may be under warning at once")] = 0.1
     grace_s: Annotated[Seconds, Field(description="between the warning and the end of a container")] = 15.0
     intra_queue: Annotated[
         list[Literal["priority", "user_limit"]],

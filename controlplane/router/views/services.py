@@ -63,8 +63,9 @@ class JobSpecification(View):
         A task counts when it has passed its health check, or has run
         ``min_ready_s`` without one. When too many of its attempts fail, or it is
         not done by its deadline, what ran before is rolled out again. Groups
-        keep their names, numbers of tasks, resources and where they may run;
-        what the job says beside its groups and files is left as it is.
+        keep their names, numbers of tasks, partitions, gangs, parallelism,
+        arrays, inputs and dependencies; what the job says beside its groups
+        and files is left as it is.
         200 and ``unchanged`` where it runs all that already: nothing is begun.
         """
         job = changeable_job(request, job_id)
