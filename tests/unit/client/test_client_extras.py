@@ -23,7 +23,9 @@ import client, hydra.am
 def test_without_an_extra_it_says_what_to_install_and_the_rest_works() -> None:
     done = subprocess.run([sys.executable, "-c", MISSING], cwd=ROOT, capture_output=True, text=True, check=True)
     said = done.stdout.splitlines()
-    assert [line.partition("install it with: ")[2] for line in said] == [f"pip install 'hydra[{e}]'" for e in EXTRAS]
+    assert [line.partition("in a clone of this project: ")[2] for line in said] == [
+        f"pip install '.[{e}]'" for e in EXTRAS
+    ]
 
 
 def test_workers_are_named_by_their_container_and_encrypt() -> None:
