@@ -43,7 +43,7 @@ class Setup:
 
     until_s: no longer than this; None: until everything submitted has ended.
     check: every plan's invariants, in every round. running_jobs: those of which
-    something runs when it begins. waits: see how long each single task waits.
+    something runs when it begins. drawn_from: as in ``Run``. waits: see how long each single task waits.
     """
 
     sub_clusters: Mapping[str, Sequence[Machine]]
@@ -56,6 +56,7 @@ class Setup:
     name: str = "policy"
     running_jobs: Sequence[RunningJob] = ()
     waits: bool = False
+    drawn_from: int | None = None
 
 
 Act = Callable[["Simulation"], None]
@@ -321,8 +322,9 @@ class Simulation:
         policy, refused = self.rows.policy, self.router.refused
         assert policy is not None
         return Run(
-            policy=self.setup.name, workload=self.name, seed=self.setup.seed, queues=r.queues, users=list(r.users),
-            period_s=self.setup.period_s, jobs=r.jobs[: r.count].copy(), latency=r.latency, capacity=capacity,
+            policy=self.setup.name, workload=self.name, seed=self.setup.seed, drawn_from=self.setup.drawn_from,
+            queues=r.queues, users=list(r.users), period_s=self.setup.period_s,
+            jobs=r.jobs[: r.count].copy(), latency=r.latency, capacity=capacity,
             used=used, wanted=wanted, share=granted(policy.whole, r.queues, capacity, used, wanted),
             preempted=r.preempted, locality=r.locality, wasted=r.wasted, held=self._held(), ended_s=self.clock.now,
             lifecycles=r.lifecycles, rounds=sum(site.rounds for site in self.sites.values()), took_s=took_s,

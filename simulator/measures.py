@@ -51,7 +51,8 @@ class Run:
     preempted, locality: (q,) and (q, 3) int64 containers. wasted: (q,) float64
     vcores_milli times seconds of attempts that did not succeed. held: (u, r)
     float64 amounts times seconds, by position in ``users``. lifecycles:
-    containers that ended. rounds: scheduling rounds that were run. took_s,
+    containers that ended. drawn_from: the seed of the run from whose jobs its own
+    were drawn anew, None where they were not. rounds: scheduling rounds that were run. took_s,
     peak_rss_mib: of the machine, not of the simulation.
     """
 
@@ -71,6 +72,7 @@ class Run:
     locality: np.ndarray
     wasted: np.ndarray
     ended_s: float = 0.0
+    drawn_from: int | None = None
     held: np.ndarray = field(default_factory=lambda: np.zeros((0, R)))
     lifecycles: int = 0
     rounds: int = 0

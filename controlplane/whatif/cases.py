@@ -32,8 +32,9 @@ class Case:
     running_jobs: those that run already. drained: by policy's name, the
     sub-clusters that are emptied from the beginning on. drain: what is asked
     about one of these. redraw: the jobs of another seed, alike for all
-    policies; None: all seeds have the same. samples: how many ``jobs`` is
-    one of, each of which is another seed's.
+    policies; None: all seeds have the same. generated: these are of a
+    generator, so no seed's are drawn from another's. samples: how many ``jobs``
+    is one of, each of which is another seed's.
     """
 
     workload: str
@@ -48,6 +49,7 @@ class Case:
     drained: dict[str, list[str]] = field(default_factory=dict)
     drain: Drain | None = None
     redraw: Callable[[int], Sequence[Submission]] | None = None
+    generated: bool = False
     accounts: bool = False
 
     @property
@@ -82,11 +84,18 @@ class Case:
         found = [of(queue) for of in map(routers, self.policies.values()) for queue in queues]
         return any(router.by_chance for router in found)
 
+    def drawn_from(self, seed: int) -> int | None:
+        """The seed from whose jobs this one's are drawn anew; None where they are not."""
+        if self.redraw is None or self.generated or seed < self.samples:
+            return None
+        return seed % self.samples
+
     def setup(self, policy: str, seed: int) -> Setup:
         until_s = self.window_s * (1 + pace.TAIL)
         return Setup(
             self.sub_clusters, self.policies[policy], self.pace, seed, pace.period_of(until_s), until_s, name=policy,
             running_jobs=self.running_jobs, waits=self.drain is not None,
+            drawn_from=self.drawn_from(seed),
         )  # fmt: skip
 
     def simulation(self, policy: str, seed: int) -> Simulation:
