@@ -39,7 +39,7 @@ TERMS = {
     "wanted what they were granted, averaged over time.",
     "Wasted work": "Of attempts that did not succeed. Its part is of all work that containers did.",
     "Interval": "95 %. Over seeds by Student's t, with changes paired by seed. Where jobs were drawn anew from "
-    "recorded ones, figures are those of the recorded jobs, and the spread of all is their standard error. With one seed by a "
+    "recorded ones, figures are of the recorded jobs, and the spread of all is their standard error. With one seed by a "
     "bootstrap over jobs, paired job by job, which does not say how another seed would turn out.",
     "Better, worse": "Said where the interval of a change leaves out 0. Of twenty figures that do not differ one looks "
     "as if it did, so a single one among many means little.",
