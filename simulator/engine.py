@@ -18,7 +18,7 @@ import numpy as np
 
 from controlplane.rm.changes import Changes
 from simulator.bus import SimulatedRedis
-from simulator.clock import VirtualClock
+from simulator.clock import VirtualClock, seconds
 from simulator.fairness import granted
 from simulator.gpg import SimulatedGpg
 from simulator.initialstate import InitialState
@@ -115,7 +115,7 @@ class Simulation:
             owner = self.recorder.user(each.job.user) + 1
             job = self.rows.store(numbers[each.job.home], job_row(each.job, owner, self.clock))
             self._enter(job, each.job, each.running)
-            self.recorder.resume(job, sum(len(part.task) for part in each.running))
+            self.recorder.resume(job, each.job, each.running)
             initial.add_job(job, each)
         return initial
 
@@ -306,14 +306,13 @@ class Simulation:
         self.meter.put(self._total[:q], self._total[q : 2 * q], self._total[-1])
 
     def _held(self) -> np.ndarray:
-        """(u, R) what each user held, with what is held still."""
-        now_us = self.clock.now_us()
+        """(u, R) what each user held since the beginning, with what is held still."""
         for site in self.sites.values():
             table = site.memory.containers
             for slot in np.flatnonzero(table.live).tolist():
                 job, _ = table.owner_of(slot)
                 (shape,) = site.memory.containers_hold(np.array([slot]))
-                self.recorder.hold(job.id, shape, (now_us - int(table.allocated_us[slot])) / 1e6)
+                self.recorder.hold(job.id, shape, self.clock.now - max(seconds(table.allocated_us[slot]), 0.0))
         return self.recorder.held[: len(self.recorder.users)]
 
     def _result(self, took_s: float) -> Run:
@@ -326,7 +325,8 @@ class Simulation:
             queues=r.queues, users=list(r.users), period_s=self.setup.period_s,
             jobs=r.jobs[: r.count].copy(), latency=r.latency, capacity=capacity,
             used=used, wanted=wanted, share=granted(policy.whole, r.queues, capacity, used, wanted),
-            preempted=r.preempted, locality=r.locality, wasted=r.wasted, held=self._held(), ended_s=self.clock.now,
+            preempted=r.preempted, locality=r.locality, wasted=r.wasted, work_before=r.work_before, held=self._held(),
+            ended_s=self.clock.now,
             lifecycles=r.lifecycles, rounds=sum(site.rounds for site in self.sites.values()), took_s=took_s,
             peak_rss_mib=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, emptied=self.emptied,
             left={sub.name: len(sub.containers) for sub in self.rows.subs.values() if sub.state == "draining"},

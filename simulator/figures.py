@@ -214,8 +214,11 @@ def work_done(run: Run) -> np.ndarray:
 
 
 def wasted_part(run: Run) -> tuple[float, np.ndarray]:
-    """Part of the work done that was for attempts that did not succeed: of all, and by queue (q,)."""
-    done = work_done(run)
+    """Part of the work done that was for attempts that did not succeed: of all, and by queue (q,).
+
+    What tasks that run when it begins had done before is in both, as an attempt is lost from its beginning on.
+    """
+    done = work_done(run) + run.work_before
     return float(_ratio(run.wasted.sum(), done.sum())), _ratio(run.wasted, done)
 
 

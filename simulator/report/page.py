@@ -37,10 +37,11 @@ TERMS = {
     "the queue at that time. Lacked: what it was granted, wanted and did not hold.",
     "Fairness error": "The part of the cluster in wrong hands: half the sum of |held − granted| over queues that "
     "wanted what they were granted, averaged over time.",
-    "Wasted work": "Of attempts that did not succeed. Its part is of all work that containers did.",
+    "Wasted work": "Of attempts that did not succeed, from their beginnings on, also where these lie before the run's. "
+    "Its part is of all work in the run and of what its first tasks had done before. A service's work is never wasted.",
     "Interval": "95 %. Over seeds by Student's t, with changes paired by seed. Where jobs were drawn anew from "
-    "recorded ones, figures are of the recorded jobs, and the spread of all is their standard error. With one seed by a "
-    "bootstrap over jobs, paired job by job, which does not say how another seed would turn out.",
+    "recorded ones, figures are of the recorded jobs, and the spread of all is their standard error. With one seed by "
+    "a bootstrap over jobs, paired job by job, which does not say how another seed would turn out.",
     "Better, worse": "Said where the interval of a change leaves out 0. Of twenty figures that do not differ one looks "
     "as if it did, so a single one among many means little.",
 }
