@@ -450,11 +450,11 @@ def _notes(sides: list[_Side]) -> list[str]:
     for side in sides:
         counts = side.values[:, [list(OVERALL).index(name) for name in ("jobs", "jobs_unfinished", "jobs_unstarted")]]
         jobs, unfinished, unstarted = counts.sum(axis=0).astype(int).tolist()
-        if unfinished:
+        if unfinished or unstarted:
             runs = f"in its {len(side.runs)} runs together " if len(side.runs) > 1 else ""
             notes.append(
                 f"{side.policy}: {runs}{unfinished:,} of {jobs:,} jobs had not ended when their run did, and "
-                f"{unstarted:,} never started. They count with the time until then, which is a lower bound."
+                f"{unstarted:,} never started. They count with the time until the run's end, which is a lower bound."
             )
     for side in sides:
         for seed, run in side.runs.items():

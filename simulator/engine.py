@@ -215,7 +215,9 @@ class Simulation:
         """Whoever measures learns of the job. None: nobody takes it."""
         if self.waits is not None:
             self.waits.submit(job, s, running)
-        if job is not None:
+        if job is None:
+            self.recorder.refuse(s)
+        else:
             self.recorder.submit(job, s)
             self.runs.add(job, s.groups)
             self._groups[job] = len(s.groups)
@@ -318,7 +320,7 @@ class Simulation:
     def _result(self, took_s: float) -> Run:
         r = self.recorder
         capacity, used, wanted = self.meter.averages()
-        policy, refused = self.rows.policy, self.router.refused
+        policy = self.rows.policy
         assert policy is not None
         return Run(
             policy=self.setup.name, workload=self.name, seed=self.setup.seed, drawn_from=self.setup.drawn_from,
@@ -331,5 +333,5 @@ class Simulation:
             peak_rss_mib=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, emptied=self.emptied,
             left={sub.name: len(sub.containers) for sub in self.rows.subs.values() if sub.state == "draining"},
             waited=None if self.waits is None else self.waits.result(self.clock.now),
-            notes=self.notes + [f"{refused:,} jobs were refused by their queue's routing"] * bool(refused),
+            refused=np.array(r.refused, np.int64).reshape(-1, 2), notes=self.notes + r.notes(),
         )  # fmt: skip

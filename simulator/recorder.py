@@ -1,5 +1,6 @@
 """Listens to what rounds commit and keeps the columns of a ``Run``: by job and by period, never by container."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -8,7 +9,7 @@ from controlplane.rm.changes import Changes
 from controlplane.rm.columns import longer
 from simulator.clock import seconds
 from simulator.measures import JOB, LATENCY_BOUNDS_S, LOCALITIES
-from simulator.workload import RunningContainers, Submission
+from simulator.workload import RunningContainers, Submission, critical_path_s
 from wire.resources import AXES
 from wire.states import ContainerReason, ContainerState, GroupState
 
@@ -34,6 +35,7 @@ class Recorder:
         self.wasted, self.work_before = np.zeros(q), np.zeros(q)
         self.held = np.zeros((16, R))  # of each user: amounts times s
         self.lifecycles = 0
+        self.refused: list[tuple[int, int]] = []  # jobs that nobody took: queue and user of each
         self.ended: list[int] = []  # jobs that have ended since this was emptied last
         self._ready: dict[tuple[int, int], float] = {}
         self._preferences: dict[tuple[int, int], tuple[frozenset[str], frozenset[str]]] = {}
@@ -52,7 +54,7 @@ class Recorder:
         row["number"], row["submitted"], row["started"], row["finished"] = s.number, s.at_s, np.nan, np.nan
         row["service"] = s.service
         row["queue"], row["user"] = self._queue.get(s.queue, -1), self.user(s.user)
-        row["run_s"] = max(float(g.run_s.max()) for g in s.groups)
+        row["run_s"] = critical_path_s(s.groups)
         row["work"] = sum(
             g.vcores_milli * float(g.run_s.sum() if len(g.run_s) > 1 else g.run_s[0] * g.count) for g in s.groups
         )
@@ -61,6 +63,19 @@ class Recorder:
                 self._ready[job, no] = s.at_s
             if g.nodes or g.racks:
                 self._preferences[job, no] = frozenset(g.nodes), frozenset(g.racks)
+
+    def refuse(self, s: Submission) -> None:
+        """A job was not stored, since its queue's routing rejects it."""
+        self.refused.append((self._queue.get(s.queue, -1), self.user(s.user)))
+
+    def notes(self) -> list[str]:
+        """What a reader of the run has to know."""
+        if not self.refused:
+            return []
+        by_queue = Counter(self.queues[queue] if queue >= 0 else "no queue" for queue, _ in self.refused)
+        named = ", ".join(f"{count:,} of {queue}" for queue, count in by_queue.most_common(3))
+        others = " and others" if len(by_queue) > 3 else ""
+        return [f"{len(self.refused):,} jobs were refused by their queue's routing: {named}{others}"]
 
     def resume(self, job: int, s: Submission, running: Sequence[RunningContainers]) -> None:
         """These containers of it run already."""

@@ -27,10 +27,12 @@ HEADLINES = (
 SEEN = 12  # queues that are named in a sentence
 FOLDED = 24  # tables of more queues open at a click
 TERMS = {
-    "Wait": "From submission to a job's first container. What never started has waited until it was given up or until "
+    "Wait": "From submission to a job's first container. What never started, failed or killed too, has waited until "
     "the run's end: a lower bound.",
-    "Bounded slowdown": "max(1, (wait + run) / max(run, 10 s)), run being the job's longest task.",
-    "Turnaround": "From submission to the job's end. What has not ended has taken until the run's end: a lower bound.",
+    "Bounded slowdown": "max(1, turnaround / max(path, 10 s)), path being the job's critical path: the longest chain "
+    "of its groups' longest tasks. It is as long as a job takes whose tasks all start at once.",
+    "Turnaround": "From submission to the job's end. What never started or has not ended has taken until the run's "
+    "end: a lower bound.",
     "Time to allocation": "From wanting a container to its allocation. It is counted in bins of a twentieth of a power "
     "of ten, so percentiles are off by less than 12.3 %.",
     "Share": "The part of the whole cluster, of the resource a queue or user held most of. Granted: what fairness gave "
