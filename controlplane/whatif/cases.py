@@ -9,7 +9,7 @@ from typing import Any
 from controlplane.policy import documents, versions
 from controlplane.policy.federation import routers
 from controlplane.statestore.models import Simulation as Row
-from controlplane.whatif import fleet, history, pace
+from controlplane.whatif import fleet, history, pace, unsimulated
 from controlplane.whatif.drained import Drain
 from controlplane.whatif.redrawing import block_note, redrawn
 from simulator.engine import Setup, Simulation
@@ -152,16 +152,18 @@ def policies_of(row: Row) -> dict[str, Json]:
 def kept(
     jobs: Sequence[Submission], policies: Iterable[Json], sub_clusters: list[str]
 ) -> tuple[list[Submission], list[str]]:
-    """Jobs whose queue every policy has as a leaf, so that all simulate the same; and what was left out.
+    """Jobs whose queue every policy has as a leaf, so that all simulate the same; and notes of what was left out, and
+    of what the policies say that is not simulated.
 
     Where a job's home is gone, the router finds another.
     """
-    leaves = set.intersection(
-        *({row.path for row in documents.validate(each, sub_clusters)[1] if row.leaf} for each in policies)
-    )
+    rows = [{row.path: row for row in documents.validate(each, sub_clusters)[1] if row.leaf} for each in policies]
+    leaves = set.intersection(*map(set, rows))
+    silent = unsimulated.notes([{path: each[path] for path in each if path in leaves} for each in rows])
     missing = Counter(job.queue for job in jobs if job.queue not in leaves)
     found = [job if job.home in ("", *sub_clusters) else replace(job, home="") for job in jobs if job.queue in leaves]
     if not missing:
-        return found, []
+        return found, silent
     names = ", ".join(name for name, _ in missing.most_common(3)) + (" and others" if len(missing) > 3 else "")
-    return found, [f"{missing.total():,} jobs are left out, since not both policies have their queue: {names}."]
+    told = f"{missing.total():,} jobs are left out, since not both policies have their queue: {names}."
+    return found, [told, *silent]
