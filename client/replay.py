@@ -19,6 +19,7 @@ from client.errors import client_error
 FORMAT, VERSION = "hydra-history", 1
 BATCH = 500  # jobs in one request
 MOST_TIMES = 2000  # run times that travel with a group; its further tasks begin with the first of them again
+_PLACES = ("node_labels", "nodes", "racks", "partition")
 _SLEEP = """\
 for bad in $REPLAY_FAILS; do
   [ "$bad" = "$HYDRA_TASK_INDEX" ] && [ "$HYDRA_ATTEMPT" = 1 ] && exit 1
@@ -42,13 +43,15 @@ class Recorded:
 class Options:
     """speed: so many times faster than it was. queue: for all jobs, instead of their own. scale: of what tasks ask for.
 
-    tag: on every job, so that they are found again.
+    tag: on every job, so that they are found again. anywhere: leave out where tasks are to run, for a trace of another
+    fleet.
     """
 
     speed: float = 1.0
     queue: str = ""
     scale: float = 1.0
     tag: str = ""
+    anywhere: bool = False
 
 
 @dataclass(slots=True)
@@ -111,6 +114,27 @@ def job_spec(r: Recorded, o: Options) -> Spec:
         raise client_error(message, field_name="groups", remedy="see the format in docs/operators.md") from error
 
 
+def losses(r: Recorded, o: Options) -> list[str]:
+    """What the job that plays this line lacks of it, in words."""
+    groups = r.job.get("groups") or ()
+    places = o.anywhere and any(g.get(name) for g in groups for name in _PLACES)
+    found = {
+        "is a service, and is played as a batch job that ends": r.job.get("service"),
+        "has a home, and the router chooses one": r.job.get("home"),
+        "says where it is to run, and may run anywhere": places,
+    }
+    return [text for text, lost in found.items() if lost]
+
+
+def _place(g: dict[str, Any]) -> Spec:
+    """Where the group's tasks are to run, as far as it says so."""
+    found = {name: g[name] for name in ("node_labels", "partition") if g.get(name)}
+    nodes, racks = list(g.get("nodes") or ()), list(g.get("racks") or ())
+    if nodes or racks:
+        found["locality"] = {"nodes": nodes, "racks": racks, "relax": not g.get("strict")}
+    return found
+
+
 def _group(g: dict[str, Any], o: Options) -> Spec:
     times = " ".join(f"{max(0.0, float(t)) / o.speed:.3f}" for t in g["run_s"][:MOST_TIMES])
     if not times:
@@ -127,6 +151,8 @@ def _group(g: dict[str, Any], o: Options) -> Spec:
         "env": {"REPLAY_FAILS": " ".join(str(int(task)) for task in g.get("fails") or ())},
         "gang": bool(g.get("gang")), "after": list(g.get("after") or ()), "retries": int(g.get("retries", 3)),
     }  # fmt: skip
+    found |= {} if o.anywhere else _place(g)
+    found |= {name: g[name] for name in ("parallelism", "placement") if g.get(name)}
     if g.get("estimate_s"):
         found["estimated_duration_s"] = float(g["estimate_s"]) / o.speed
     return found

@@ -1,6 +1,7 @@
 """Time that passes only when somebody moves it on."""
 
 import datetime as dt
+from typing import Any
 
 BEGINS = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
 _BEGINS_S = int(BEGINS.timestamp())
@@ -36,8 +37,8 @@ class VirtualClock:
         return _BEGINS_S * 1_000_000 + round(at * 1e6)
 
 
-def seconds(at_us: int) -> float:
-    """Microseconds since 1970 as seconds since the beginning."""
+def seconds(at_us: Any) -> Any:
+    """Microseconds since 1970 as seconds since the beginning: one, or an array of them."""
     return (at_us - _BEGINS_S * 1_000_000) / 1e6
 
 

@@ -2,11 +2,21 @@
 
 Where a policy ran with several seeds, 95 % intervals are Student's t over
 seeds. Changes are paired by seed where two seeds or more are the same, and
-Welch's where they are not. With one seed nothing is known of how another would
-turn out. Then figures that are statistics over jobs get a percentile bootstrap
-over jobs, paired job by job; it says that it is over jobs, and since jobs of a
-run hold one another up it is rather too narrow. Other figures get none. No
-figure is below 0, so no interval of a value goes below it either.
+Welch's where they are not.
+
+Runs whose jobs were drawn anew from another run's (``Run.drawn_from``) are no
+further observations: a bootstrap's replicates scatter about what was recorded
+as that scatters about the truth, so their spread is the standard error already,
+and more of them only make it better known. Then the value is the mean of the m
+runs that were not drawn anew, and the interval t(n - 1) · s / √m with s the
+spread of all n runs: of each one drawn anew about the run it was drawn from, of
+the others about their mean. Where none was drawn anew m is n, as usual.
+
+With one seed nothing is known of how another would turn out. Then figures that
+are statistics over jobs get a percentile bootstrap over jobs, paired job by
+job; it says that it is over jobs, and since jobs of a run hold one another up
+it is rather too narrow. Other figures get none. No figure is below 0, so no
+interval of a value goes below it either.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -216,6 +226,9 @@ def _sides(runs: Sequence[Run], parts: _Parts) -> list[_Side]:
         if run.seed in seeds:
             raise Incomparable(f"policy {run.policy} ran twice with seed {run.seed}")
         seeds[run.seed] = run
+    for policy, seeds in by_policy.items():
+        if not {run.drawn_from for run in seeds.values()} <= {None, *seeds}:
+            raise Incomparable(f"policy {policy} lacks a run from whose jobs those of another were drawn")
     return [
         _Side(policy, seeds, np.array([_measure(run, parts) for run in seeds.values()]))
         for policy, seeds in by_policy.items()
@@ -240,7 +253,7 @@ def _placed(figures: dict[str, np.ndarray], own: list[str], wanted: list[str]) -
 
 
 def _policy(side: _Side, first: _Side, parts: _Parts) -> PolicyFigures:
-    own = over_seeds(side.values, SEEDS)
+    own = over_seeds(side.values, SEEDS, _origins(list(side.runs.values())))
     change = None if side is first else _change(side, first)
     alone = len(side.runs) == 1
     unsure = change is not None and not any(change.over)
@@ -263,28 +276,41 @@ def _policy(side: _Side, first: _Side, parts: _Parts) -> PolicyFigures:
 # --- over seeds
 
 
-def over_seeds(values: np.ndarray, over: str) -> Estimates:
-    """Mean over the first axis with Student's t; NaN is left out, and one value has no interval. values: (s, k)."""
-    mean, variance, count = _moments(values)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        half = t_quantile(count - 1) * np.sqrt(variance / count)
-    return _estimates(mean, np.where(count > 1, half, np.nan), count, over)
+def over_seeds(values: np.ndarray, over: str, origins: np.ndarray | None = None) -> Estimates:
+    """Mean over the first axis with Student's t; NaN is left out, and one value has no interval. values: (s, k).
+
+    origins: (s,) row from whose jobs each one's were drawn, its own where they
+    were not; None: none was drawn anew.
+    """
+    mean, error, count = _moments(values, origins)
+    return _estimates(mean, t_quantile(count - 1) * np.sqrt(error), count, over)
+
+
+def _origins(runs: Sequence[Run]) -> np.ndarray:
+    """(s,) as ``over_seeds`` wants them."""
+    rows = {run.seed: row for row, run in enumerate(runs)}
+    return np.array([rows[_origin(run)] for run in runs])
+
+
+def _origin(run: Run) -> int:
+    """The seed of the run from whose jobs its own were drawn: its own where they were not."""
+    return run.seed if run.drawn_from is None else run.drawn_from
 
 
 def _change(side: _Side, first: _Side) -> Estimates:
     """What this policy's figures are above the first one's, paired by seed where seeds are shared."""
-    shared = [seed for seed in side.runs if seed in first.runs]
+    shared = [seed for seed, run in side.runs.items() if {seed, _origin(run)} <= first.runs.keys()]
     several = len(side.runs) > 1 and len(first.runs) > 1
     if shared and not (several and len(shared) == 1):
         rows = [list(side.runs).index(seed) for seed in shared], [list(first.runs).index(seed) for seed in shared]
-        return over_seeds(_less(side.values[rows[0]], first.values[rows[1]]), PAIRS)
-    (mean, variance, count), (mean_0, variance_0, count_0) = _moments(side.values), _moments(first.values)
+        origins = _origins([side.runs[seed] for seed in shared])
+        return over_seeds(_less(side.values[rows[0]], first.values[rows[1]]), PAIRS, origins)
+    (mean, a, count), (mean_0, b, count_0) = (
+        _moments(each.values, _origins(list(each.runs.values()))) for each in (side, first)
+    )
     with np.errstate(divide="ignore", invalid="ignore"):
-        a, b = variance / count, variance_0 / count_0
         freedom = np.nan_to_num((a + b) ** 2 / (a**2 / (count - 1) + b**2 / (count_0 - 1)), nan=1.0)
-        half = t_quantile(freedom) * np.sqrt(a + b)
-        least = np.minimum(count, count_0)
-        return _estimates(_less(mean, mean_0), np.where(least > 1, half, np.nan), least, SEEDS)
+        return _estimates(_less(mean, mean_0), t_quantile(freedom) * np.sqrt(a + b), np.minimum(count, count_0), SEEDS)
 
 
 def _less(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -294,18 +320,24 @@ def _less(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return found
 
 
-def _moments(values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Mean, variance of the sample, and how many are known: (s, k) -> (k,) each."""
-    known = ~np.isnan(values)
-    count = known.sum(axis=0)
+def _moments(values: np.ndarray, origins: np.ndarray | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Mean of what was not drawn anew, its squared standard error, and how many are known: (s, k) -> (k,) each."""
+    rows = np.arange(len(values))
+    origins = rows if origins is None else origins
+    given = (origins == rows)[:, None]
     with np.errstate(divide="ignore", invalid="ignore"):
-        mean = np.where(known, values, 0.0).sum(axis=0) / count
-        off = np.where(known, values - mean, 0.0)
-        return mean, (off**2).sum(axis=0) / (count - 1), count
+        own = given & ~np.isnan(values)
+        mean = np.where(own, values, 0.0).sum(axis=0) / own.sum(axis=0)
+        center = np.where(given, mean, values[origins])
+        known = ~np.isnan(values) & ~np.isnan(center)
+        count = known.sum(axis=0)
+        off = np.where(known, values - center, 0.0)
+        return mean, (off**2).sum(axis=0) / (count - 1) / own.sum(axis=0), count
 
 
 def _estimates(value: np.ndarray, half: np.ndarray, count: np.ndarray, over: str) -> Estimates:
-    """half: (k,) of the interval, NaN without one."""
+    """half: (k,) of the interval; there is none where it is not finite or fewer than two are known."""
+    half = np.where((count > 1) & np.isfinite(half), half, np.nan)
     low, high = value - half, value + half
     return Estimates(value, low, high, [over if known else NOTHING for known in ~np.isnan(low)], count)
 
@@ -418,11 +450,11 @@ def _notes(sides: list[_Side]) -> list[str]:
     for side in sides:
         counts = side.values[:, [list(OVERALL).index(name) for name in ("jobs", "jobs_unfinished", "jobs_unstarted")]]
         jobs, unfinished, unstarted = counts.sum(axis=0).astype(int).tolist()
-        if unfinished:
+        if unfinished or unstarted:
             runs = f"in its {len(side.runs)} runs together " if len(side.runs) > 1 else ""
             notes.append(
                 f"{side.policy}: {runs}{unfinished:,} of {jobs:,} jobs had not ended when their run did, and "
-                f"{unstarted:,} never started. They count with the time until then, which is a lower bound."
+                f"{unstarted:,} never started. They count with the time until the run's end, which is a lower bound."
             )
     for side in sides:
         for seed, run in side.runs.items():

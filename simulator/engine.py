@@ -18,7 +18,7 @@ import numpy as np
 
 from controlplane.rm.changes import Changes
 from simulator.bus import SimulatedRedis
-from simulator.clock import VirtualClock
+from simulator.clock import VirtualClock, seconds
 from simulator.fairness import granted
 from simulator.gpg import SimulatedGpg
 from simulator.initialstate import InitialState
@@ -43,7 +43,7 @@ class Setup:
 
     until_s: no longer than this; None: until everything submitted has ended.
     check: every plan's invariants, in every round. running_jobs: those of which
-    something runs when it begins. waits: see how long each single task waits.
+    something runs when it begins. drawn_from: as in ``Run``. waits: see how long each single task waits.
     """
 
     sub_clusters: Mapping[str, Sequence[Machine]]
@@ -56,6 +56,7 @@ class Setup:
     name: str = "policy"
     running_jobs: Sequence[RunningJob] = ()
     waits: bool = False
+    drawn_from: int | None = None
 
 
 Act = Callable[["Simulation"], None]
@@ -114,7 +115,7 @@ class Simulation:
             owner = self.recorder.user(each.job.user) + 1
             job = self.rows.store(numbers[each.job.home], job_row(each.job, owner, self.clock))
             self._enter(job, each.job, each.running)
-            self.recorder.resume(job, sum(len(part.task) for part in each.running))
+            self.recorder.resume(job, each.job, each.running)
             initial.add_job(job, each)
         return initial
 
@@ -214,7 +215,9 @@ class Simulation:
         """Whoever measures learns of the job. None: nobody takes it."""
         if self.waits is not None:
             self.waits.submit(job, s, running)
-        if job is not None:
+        if job is None:
+            self.recorder.refuse(s)
+        else:
             self.recorder.submit(job, s)
             self.runs.add(job, s.groups)
             self._groups[job] = len(s.groups)
@@ -305,29 +308,30 @@ class Simulation:
         self.meter.put(self._total[:q], self._total[q : 2 * q], self._total[-1])
 
     def _held(self) -> np.ndarray:
-        """(u, R) what each user held, with what is held still."""
-        now_us = self.clock.now_us()
+        """(u, R) what each user held since the beginning, with what is held still."""
         for site in self.sites.values():
             table = site.memory.containers
             for slot in np.flatnonzero(table.live).tolist():
                 job, _ = table.owner_of(slot)
                 (shape,) = site.memory.containers_hold(np.array([slot]))
-                self.recorder.hold(job.id, shape, (now_us - int(table.allocated_us[slot])) / 1e6)
+                self.recorder.hold(job.id, shape, self.clock.now - max(seconds(table.allocated_us[slot]), 0.0))
         return self.recorder.held[: len(self.recorder.users)]
 
     def _result(self, took_s: float) -> Run:
         r = self.recorder
         capacity, used, wanted = self.meter.averages()
-        policy, refused = self.rows.policy, self.router.refused
+        policy = self.rows.policy
         assert policy is not None
         return Run(
-            policy=self.setup.name, workload=self.name, seed=self.setup.seed, queues=r.queues, users=list(r.users),
-            period_s=self.setup.period_s, jobs=r.jobs[: r.count].copy(), latency=r.latency, capacity=capacity,
+            policy=self.setup.name, workload=self.name, seed=self.setup.seed, drawn_from=self.setup.drawn_from,
+            queues=r.queues, users=list(r.users), period_s=self.setup.period_s,
+            jobs=r.jobs[: r.count].copy(), latency=r.latency, capacity=capacity,
             used=used, wanted=wanted, share=granted(policy.whole, r.queues, capacity, used, wanted),
-            preempted=r.preempted, locality=r.locality, wasted=r.wasted, held=self._held(), ended_s=self.clock.now,
+            preempted=r.preempted, locality=r.locality, wasted=r.wasted, work_before=r.work_before, held=self._held(),
+            ended_s=self.clock.now,
             lifecycles=r.lifecycles, rounds=sum(site.rounds for site in self.sites.values()), took_s=took_s,
             peak_rss_mib=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, emptied=self.emptied,
             left={sub.name: len(sub.containers) for sub in self.rows.subs.values() if sub.state == "draining"},
             waited=None if self.waits is None else self.waits.result(self.clock.now),
-            notes=self.notes + [f"{refused:,} jobs were refused by their queue's routing"] * bool(refused),
+            refused=np.array(r.refused, np.int64).reshape(-1, 2), notes=self.notes + r.notes(),
         )  # fmt: skip

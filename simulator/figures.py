@@ -5,9 +5,10 @@ is vcores_milli times s until it is shown, then core hours. What cannot be said
 is NaN. ``OVERALL``, ``BY_QUEUE`` and ``BY_USER`` name every figure with its unit; reports
 and comparisons show what stands there and know of no other.
 
-**What has not ended.** A job that never started has waited until it was given
-up or until the run's end, and one that has not ended has taken until then. They
-count with these times, which are lower bounds, and ``jobs_unstarted`` and
+**What has not ended.** A job that never started has waited until the run's end,
+also where it was given up before: otherwise a policy under which jobs fail at
+once would look fast. One that has not ended has taken until then. They count
+with these times, which are lower bounds, and ``jobs_unstarted`` and
 ``jobs_unfinished`` say how many they are. Nothing is left out.
 """
 
@@ -159,18 +160,23 @@ def locality_parts(run: Run) -> np.ndarray:
 
 def waits(run: Run) -> np.ndarray:
     """(j,) s from submission to the first container; of those that never started as the module says."""
-    return _until(run, np.where(np.isnan(run.jobs["started"]), run.jobs["finished"], run.jobs["started"]))
+    return _until(run, run.jobs["started"])
 
 
 def turnarounds(run: Run) -> np.ndarray:
-    """(j,) s from submission to the end; of those that have not ended as the module says."""
-    return _until(run, run.jobs["finished"])
+    """(j,) s from submission to the end; of those that never started or have not ended as the module says."""
+    return _until(run, np.where(_never_started(run), np.nan, run.jobs["finished"]))
 
 
 def slowdowns(run: Run, short_run_s: float = SHORT_RUN_S) -> np.ndarray:
-    """(j,) bounded slowdown after Feitelson: max(1, (wait + run) / max(run, short_run_s)), run its longest task."""
-    run_s = np.nan_to_num(run.jobs["run_s"])
-    slowed: np.ndarray = np.maximum(1.0, (waits(run) + run_s) / np.maximum(run_s, short_run_s))
+    """(j,) bounded slowdown after Feitelson: max(1, turnaround / max(path, short_run_s)), path the job's critical path.
+
+    A turnaround is no shorter than the wait and the path: of what failed early or
+    has not ended this is known at least. Of a rigid job it is Feitelson's own.
+    """
+    path_s = np.nan_to_num(run.jobs["run_s"])
+    taken_s = np.maximum(turnarounds(run), waits(run) + path_s)
+    slowed: np.ndarray = np.maximum(1.0, taken_s / np.maximum(path_s, short_run_s))
     return slowed
 
 
@@ -214,8 +220,11 @@ def work_done(run: Run) -> np.ndarray:
 
 
 def wasted_part(run: Run) -> tuple[float, np.ndarray]:
-    """Part of the work done that was for attempts that did not succeed: of all, and by queue (q,)."""
-    done = work_done(run)
+    """Part of the work done that was for attempts that did not succeed: of all, and by queue (q,).
+
+    What tasks that run when it begins had done before is in both, as an attempt is lost from its beginning on.
+    """
+    done = work_done(run) + run.work_before
     return float(_ratio(run.wasted.sum(), done.sum())), _ratio(run.wasted, done)
 
 
@@ -305,6 +314,11 @@ def _never_ended(run: Run) -> np.ndarray:
     return missing
 
 
+def _refused(run: Run, column: int, owners: int) -> np.ndarray:
+    whose = run.refused[:, column]
+    return np.bincount(whose[whose >= 0], minlength=owners).astype(np.float64)
+
+
 def _in_use(resource: int) -> Callable[[Run], float]:
     return lambda run: float(utilization(run)[resource])
 
@@ -354,6 +368,7 @@ OVERALL: dict[str, Figure] = {
         for k, name in enumerate(LOCALITIES)
     },
     "jobs": Figure("Jobs submitted", "count", "", lambda r: float(len(r.jobs))),
+    "jobs_refused": Figure("Jobs refused by routing", "count", "lower", lambda r: float(len(r.refused))),
     "jobs_unstarted": Figure("Jobs that never started", "count", "lower", lambda r: float(_never_started(r).sum())),
     "jobs_unfinished": Figure("Jobs that have not ended", "count", "lower", lambda r: float(_never_ended(r).sum())),
     "jobs_succeeded": Figure("Jobs succeeded", "count", "higher", _in_state(JobState.SUCCEEDED)),
@@ -378,6 +393,7 @@ BY_QUEUE: dict[str, Figure] = {
         for k, name in enumerate(LOCALITIES)
     },
     "jobs": Figure("Jobs submitted", "count", "", lambda r: per_queue(r, r.jobs["queue"], len)),
+    "jobs_refused": Figure("Jobs refused by routing", "count", "lower", lambda r: _refused(r, 0, len(r.queues))),
     "jobs_unstarted": Figure(
         "Jobs that never started", "count", "lower", lambda r: per_queue(r, _never_started(r), np.sum)
     ),
@@ -394,6 +410,7 @@ BY_USER: dict[str, Figure] = {
         "Wasted work", "core hours", "lower", lambda r: per_user(r, r.jobs["lost_work"], np.sum) / CORE_HOUR
     ),
     "jobs": Figure("Jobs submitted", "count", "", lambda r: per_user(r, r.jobs["user"], len)),
+    "jobs_refused": Figure("Jobs refused by routing", "count", "lower", lambda r: _refused(r, 1, len(r.users))),
     "jobs_unstarted": Figure(
         "Jobs that never started", "count", "lower", lambda r: per_user(r, _never_started(r), np.sum)
     ),

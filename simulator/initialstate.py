@@ -36,7 +36,7 @@ class InitialState:
                 work = pack(each.task.astype(np.int32), np.ones(k, np.int16))
                 self.rows.asks[job, each.group, sub.id] = Ask(0, k, k, UNLOWERED, work, halt=False, acknowledged=1)
             run_s = np.broadcast_to(s.job.groups[each.group].run_s, s.job.groups[each.group].count)[each.task]
-            self._containers[sub.id].append((each.node, ids, -each.ran_s, run_s - each.ran_s))
+            self._containers[sub.id].append((each.node, ids, -each.ran_s, np.maximum(run_s - each.ran_s, 0.0)))
 
     def _rows(self, job: int, r: RunningContainers, ids: np.ndarray) -> None:
         own = self._subs[r.sub]

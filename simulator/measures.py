@@ -8,13 +8,15 @@ from wire.resources import AXES
 
 R = len(AXES)
 # One row per job that was submitted. Times: s since the beginning, NaN for what has not happened. started: of its
-# first container. queue, user: positions in ``Run.queues`` and ``Run.users``. state: ``JobState``. run_s: the longest
-# of its tasks; work: the whole job's vcores_milli times seconds, as asked for. lost_work: of attempts that ended badly.
+# first container. queue, user: positions in ``Run.queues`` and ``Run.users``. state: ``JobState``. run_s: its critical
+# path, the longest chain of its groups' longest tasks; work: the whole job's vcores_milli times seconds, as asked for.
+# lost_work: of attempts that ended badly, from their beginnings on, before the simulation's too; none of services,
+# which are of use while they run.
 JOB = np.dtype(
     [
         ("number", "i8"), ("submitted", "f8"), ("started", "f8"), ("finished", "f8"), ("queue", "i4"), ("user", "i4"),
         ("state", "u1"), ("containers", "i4"), ("preempted", "i4"), ("run_s", "f8"), ("work", "f8"),
-        ("lost_work", "f8"),
+        ("lost_work", "f8"), ("service", "?"),
     ]
 )  # fmt: skip
 # Upper bounds of the bins of allocation latency, s: 20 for each power of ten from 1 ms to 10 days.
@@ -49,9 +51,13 @@ class Run:
     float64, the part of the whole that fairness grants the queue in that
     period (its dominant resource), NaN where it was not worked out.
     preempted, locality: (q,) and (q, 3) int64 containers. wasted: (q,) float64
-    vcores_milli times seconds of attempts that did not succeed. held: (u, r)
-    float64 amounts times seconds, by position in ``users``. lifecycles:
-    containers that ended. rounds: scheduling rounds that were run. took_s,
+    vcores_milli times seconds of attempts that did not succeed, as lost_work.
+    work_before: (q,) the same of all work that tasks which run when it begins, but
+    services', had done before; or (1,). held: (u, r) float64 amounts times seconds
+    within the simulation, by position in ``users``. refused: (n, 2) int64 queue and
+    user of jobs that routing rejected, which are not in ``jobs``. lifecycles:
+    containers that ended. drawn_from: the seed of the run from whose jobs its own
+    were drawn anew, None where they were not. rounds: scheduling rounds that were run. took_s,
     peak_rss_mib: of the machine, not of the simulation.
     """
 
@@ -71,7 +77,10 @@ class Run:
     locality: np.ndarray
     wasted: np.ndarray
     ended_s: float = 0.0
+    drawn_from: int | None = None
     held: np.ndarray = field(default_factory=lambda: np.zeros((0, R)))
+    refused: np.ndarray = field(default_factory=lambda: np.zeros((0, 2), np.int64))
+    work_before: np.ndarray = field(default_factory=lambda: np.zeros(1))
     lifecycles: int = 0
     rounds: int = 0
     took_s: float = 0.0

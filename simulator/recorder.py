@@ -1,5 +1,6 @@
 """Listens to what rounds commit and keeps the columns of a ``Run``: by job and by period, never by container."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -8,7 +9,7 @@ from controlplane.rm.changes import Changes
 from controlplane.rm.columns import longer
 from simulator.clock import seconds
 from simulator.measures import JOB, LATENCY_BOUNDS_S, LOCALITIES
-from simulator.workload import Submission
+from simulator.workload import RunningContainers, Submission, critical_path_s
 from wire.resources import AXES
 from wire.states import ContainerReason, ContainerState, GroupState
 
@@ -31,9 +32,10 @@ class Recorder:
         q = len(self.queues)
         self.latency = np.zeros((q, len(LATENCY_BOUNDS_S) + 1), np.int64)
         self.preempted, self.locality = np.zeros(q, np.int64), np.zeros((q, len(LOCALITIES)), np.int64)
-        self.wasted = np.zeros(q)
+        self.wasted, self.work_before = np.zeros(q), np.zeros(q)
         self.held = np.zeros((16, R))  # of each user: amounts times s
         self.lifecycles = 0
+        self.refused: list[tuple[int, int]] = []  # jobs that nobody took: queue and user of each
         self.ended: list[int] = []  # jobs that have ended since this was emptied last
         self._ready: dict[tuple[int, int], float] = {}
         self._preferences: dict[tuple[int, int], tuple[frozenset[str], frozenset[str]]] = {}
@@ -50,8 +52,9 @@ class Recorder:
         self.count = job
         row = self.jobs[job - 1]
         row["number"], row["submitted"], row["started"], row["finished"] = s.number, s.at_s, np.nan, np.nan
+        row["service"] = s.service
         row["queue"], row["user"] = self._queue.get(s.queue, -1), self.user(s.user)
-        row["run_s"] = max(float(g.run_s.max()) for g in s.groups)
+        row["run_s"] = critical_path_s(s.groups)
         row["work"] = sum(
             g.vcores_milli * float(g.run_s.sum() if len(g.run_s) > 1 else g.run_s[0] * g.count) for g in s.groups
         )
@@ -61,9 +64,26 @@ class Recorder:
             if g.nodes or g.racks:
                 self._preferences[job, no] = frozenset(g.nodes), frozenset(g.racks)
 
-    def resume(self, job: int, containers: int) -> None:
-        """So many containers of it run already."""
-        self.jobs[job - 1]["started"], self.jobs[job - 1]["containers"] = self.jobs[job - 1]["submitted"], containers
+    def refuse(self, s: Submission) -> None:
+        """A job was not stored, since its queue's routing rejects it."""
+        self.refused.append((self._queue.get(s.queue, -1), self.user(s.user)))
+
+    def notes(self) -> list[str]:
+        """What a reader of the run has to know."""
+        if not self.refused:
+            return []
+        by_queue = Counter(self.queues[queue] if queue >= 0 else "no queue" for queue, _ in self.refused)
+        named = ", ".join(f"{count:,} of {queue}" for queue, count in by_queue.most_common(3))
+        others = " and others" if len(by_queue) > 3 else ""
+        return [f"{len(self.refused):,} jobs were refused by their queue's routing: {named}{others}"]
+
+    def resume(self, job: int, s: Submission, running: Sequence[RunningContainers]) -> None:
+        """These containers of it run already."""
+        row = self.jobs[job - 1]
+        row["started"], row["containers"] = row["submitted"], sum(len(each.task) for each in running)
+        if row["queue"] >= 0 and not s.service:
+            done = sum(s.groups[each.group].vcores_milli * float(each.ran_s.sum()) for each in running)
+            self.work_before[row["queue"]] += done
 
     def on_commit(self, c: Changes) -> None:
         """A round was committed."""
@@ -114,8 +134,9 @@ class Recorder:
 
     def _over(self, block: np.ndarray) -> None:
         self.lifecycles += len(block)
-        amounts = np.stack([block[axis] for axis in AXES], axis=1)
-        lasted_s = (block["finished_us"] - block["allocated_us"]) / 1e6
+        # of GPUs a container names its devices
+        amounts = np.stack([np.bitwise_count(block[a]) if a == "gpus" else block[a] for a in AXES], axis=1)
+        lasted_s = seconds(block["finished_us"]) - np.maximum(seconds(block["allocated_us"]), 0.0)
         self._held(self.jobs["user"][block["job"] - 1], amounts * lasted_s[:, None])
         failed = block["state"] != _SUCCEEDED
         if not failed.any():
@@ -125,6 +146,7 @@ class Recorder:
         began = np.where(bad["started_us"] > 0, bad["started_us"], bad["finished_us"])
         work = bad["vcores_milli"] * (bad["finished_us"] - began) / 1e6
         taken = bad["reason"] == ContainerReason.PREEMPTED
+        work = np.where(self.jobs["service"][row], 0.0, work)
         np.add.at(self.jobs["lost_work"], row, work)
         np.add.at(self.jobs["preempted"], row[taken], 1)
         queue = self.jobs["queue"][row]

@@ -18,10 +18,10 @@ _FRESH_S = 0.5  # as web processes read it
 
 
 class SimulatedRouter:
-    """Routes jobs. refused: how many no sub-cluster takes."""
+    """Routes jobs."""
 
     def __init__(self, rows: Federation, seed: int):
-        self.rows, self.refused = rows, 0
+        self.rows = rows
         self._random = random.Random(seed)
         self._names = {sub.name: sub.id for sub in rows.subs.values()}
         self._by_path: Callable[[str], Router] | None = None
@@ -34,17 +34,14 @@ class SimulatedRouter:
         """The sub-cluster that takes the job; None when its queue's policy rejects it or none takes any."""
         if s.home:
             return self._names[s.home]
-        if len(self._names) == 1:
-            return next(iter(self._names.values()))
         by = self._router(s.queue)
+        if len(self._names) == 1 and "reject" not in (by.name, by.fallback):
+            return next(iter(self._names.values()))
         owned = self._owned(s) if "locality" in (by.name, by.fallback) else {}
         count = sum(g.count for g in s.groups)
         job = RoutedJob(f"job-{s.number}", s.queue, owner, demand(s), count, owned, self._verdicts(s))
         decision = route(self._fresh(), job, by, self._random.random())
-        if decision.home is None:
-            self.refused += 1
-            return None
-        return decision.home.id
+        return None if decision.home is None else decision.home.id
 
     def _router(self, queue: str) -> Router:
         policy = self.rows.policy

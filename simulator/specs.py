@@ -37,6 +37,8 @@ def _group(g: SubmittedGroup) -> Json:
         "after": list(g.after),
         "node_labels": g.node_labels,
         "partition": g.partition,
+        "parallelism": min(g.parallelism, g.count),
+        "placement": g.placement,
         "gang": g.gang,
         "locality": {"nodes": list(g.nodes), "racks": list(g.racks), "relax": not g.strict},
         "estimated_duration_s": g.estimate_s,
@@ -83,6 +85,9 @@ class JobRunTimes:
             mine = np.flatnonzero(which == at)
             task = leases["task"][mine]
             run_s[mine] = group.run_s[task] if len(group.run_s) > 1 else group.run_s[0]
+            if group.timeout_s:
+                codes[mine[run_s[mine] > group.timeout_s]] = 1
+                run_s[mine] = np.minimum(run_s[mine], group.timeout_s)
             if group.fails:
                 bad = np.isin(task, group.fails) & (leases["attempt"][mine] == 1)
                 codes[mine[bad]] = 1

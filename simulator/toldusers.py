@@ -72,4 +72,7 @@ def _summed(run: Run, told: list[str]) -> Run:
     held = np.zeros((len(told) + 1, run.held.shape[1]))
     if len(run.held):
         np.add.at(held, new, run.held)
-    return replace(run, users=[*told, OTHERS], jobs=jobs, held=held if len(run.held) else run.held)
+    refused = run.refused.copy()
+    refused[:, 1] = new[refused[:, 1]] if len(new) else refused[:, 1]
+    held = held if len(run.held) else run.held
+    return replace(run, users=[*told, OTHERS], jobs=jobs, held=held, refused=refused)

@@ -4,7 +4,7 @@ The times are seconds since the simulation's beginning. A workload is read as
 it is needed, so a log of any length costs the memory of what is live.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -19,6 +19,9 @@ class SubmittedGroup:
     positions of tasks whose first attempt ends with exit code 1. nodes, racks:
     where it would rather run; ``strict``: nowhere else. after: names of the
     job's groups that must have ended before. partition: None: its queue's.
+    parallelism: so many at once make it of use, which admission may count. placement:
+    "spread" or "pack"; None: the cluster's. timeout_s: a task that runs for longer
+    fails then; 0: none does.
     """
 
     count: int
@@ -37,6 +40,9 @@ class SubmittedGroup:
     retries: int = 3
     fails: tuple[int, ...] = ()
     partition: str | None = None
+    parallelism: int = 0
+    placement: str | None = None
+    timeout_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +97,19 @@ class RunningJob:
 
     job: Submission
     running: tuple[RunningContainers, ...]
+
+
+def critical_path_s(groups: Sequence[SubmittedGroup]) -> float:
+    """How long a job of these groups takes at least: the longest chain of groups, each by its longest task, s."""
+    own = {group.name: float(group.run_s.max()) for group in groups}
+    found = dict(own)
+    for _ in groups:  # once if each comes after those that it waits for; as often as there are groups at most
+        before = dict(found)
+        for group in groups:
+            found[group.name] = own[group.name] + max((found.get(name, 0.0) for name in group.after), default=0.0)
+        if found == before:
+            break
+    return max(found.values())
 
 
 class Disordered(ValueError):

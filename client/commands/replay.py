@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, timedelta
 from functools import partial
@@ -37,14 +38,19 @@ def replay(
     scale: Annotated[float, typer.Option(min=0.0001, help="Of the memory and cores that tasks ask for.")] = 1.0,
     limit: Annotated[int | None, typer.Option(min=1, help="Only so many jobs, from the beginning.")] = None,
     until: Annotated[float | None, typer.Option(help="Only what was submitted before this second.")] = None,
-    kill: Annotated[bool, typer.Option("--kill", help="On Ctrl-C, stop what was submitted.")] = False,
+    anywhere: Annotated[
+        bool, typer.Option("--anywhere", help="Leave out the labels, nodes, racks and partitions that jobs name.")
+    ] = False,
+    kill: Annotated[bool, typer.Option("--kill", help="On Ctrl-C or an error, stop what was submitted.")] = False,
     wait: Annotated[bool, typer.Option("--wait", "-w", help="Until all have ended, and say how they did.")] = False,
     output: OutputOption = Format.table,
 ) -> None:
     """Submit the jobs of a trace in its order and at its pace; each task sleeps as long as it ran."""
     chosen = partial(_chosen, workload, file, option or [], limit, until)
-    count, last_s = _length(chosen())
-    o = trace.Options(speed, queue, scale, f"replay-{uuid.uuid4().hex[:8]}")
+    o = trace.Options(speed, queue, scale, f"replay-{uuid.uuid4().hex[:8]}", anywhere)
+    count, last_s, lost = _length(chosen(), o)
+    for text, jobs in lost.items():
+        say(f"{jobs:,} jobs: each {text}")
     say(f"{count:,} jobs over {timedelta(seconds=round(last_s / speed))}; they carry the tag {o.tag}")
     outcome = trace.ReplayOutcome()
     with connected(ctx) as client:
@@ -56,7 +62,7 @@ def replay(
                 )
             say(f"{len(outcome.jobs):,} jobs submitted, at most {outcome.late_s:.1f} s later than in the trace")
             states = _attend(client, outcome.jobs) if wait else {}
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, HydraError):
             _leave(client, outcome.jobs, o.tag, kill)
             raise
     if output is Format.json:
@@ -66,7 +72,7 @@ def replay(
 
 
 def _leave(client: Client, jobs: list[int], tag: str, kill: bool) -> None:
-    """Ctrl-C."""
+    """After Ctrl-C or an error. What goes wrong here is said, not raised: the first is what is told."""
     if not kill:
         say(f"{len(jobs):,} jobs were submitted and go on: hydractl jobs --tag {tag}")
         return
@@ -76,7 +82,8 @@ def _leave(client: Client, jobs: list[int], tag: str, kill: bool) -> None:
             client.kill(job, "its replay was stopped")
         except HydraError as error:
             if error.status != 409:  # it has ended
-                raise
+                say(f"not all could be stopped ({error}): hydractl jobs --tag {tag}")
+                return
 
 
 def _chosen(
@@ -86,13 +93,17 @@ def _chosen(
     return jobs if until is None else takewhile(lambda r: r.at_s < until, jobs)
 
 
-def _length(jobs: Iterator[trace.Recorded]) -> tuple[int, float]:
-    """How many jobs, and the last one's second. Reads all of it first, so that a bad line is told before anything."""
-    count, last = 0, 0.0
+def _length(jobs: Iterator[trace.Recorded], o: trace.Options) -> tuple[int, float, Counter[str]]:
+    """How many jobs, the last one's second, and of how many something is lost, by what.
+
+    Reads all of it first, so that a bad line is told before anything.
+    """
+    count, last, lost = 0, 0.0, Counter[str]()
     for r in jobs:
-        trace.job_spec(r, trace.Options())
+        trace.job_spec(r, o)
+        lost.update(trace.losses(r, o))
         count, last = count + 1, r.at_s
-    return count, last
+    return count, last, lost
 
 
 def _bar(total: int) -> Progress:

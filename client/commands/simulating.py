@@ -35,7 +35,8 @@ from contract.simulations import (
 
 MAIN = ("wait_mean_s", "wait_p90_s", "slowdown_mean", "latency_p99_s", "utilization_memory", "utilization_vcores",
         "utilization_gpus", "fairness_error", "preemptions", "wasted_part", "jobs_unfinished")  # fmt: skip
-BY_PART = (("WAIT", "wait_mean_s"), ("SHARE", "share_held"), ("PREEMPTIONS", "preemptions"))
+BY_PART = (("WAIT", "wait_mean_s"), ("TURNAROUND", "turnaround_mean_s"), ("SHARE", "share_held"),
+           ("PREEMPTIONS", "preemptions"))  # fmt: skip
 P = TypeVar("P", SimulatedQueueFigures, SimulatedUserFigures)
 
 

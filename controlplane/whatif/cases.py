@@ -9,7 +9,7 @@ from typing import Any
 from controlplane.policy import documents, versions
 from controlplane.policy.federation import routers
 from controlplane.statestore.models import Simulation as Row
-from controlplane.whatif import fleet, history, pace
+from controlplane.whatif import fleet, history, pace, unsimulated
 from controlplane.whatif.drained import Drain
 from controlplane.whatif.redrawing import block_note, redrawn
 from simulator.engine import Setup, Simulation
@@ -32,8 +32,9 @@ class Case:
     running_jobs: those that run already. drained: by policy's name, the
     sub-clusters that are emptied from the beginning on. drain: what is asked
     about one of these. redraw: the jobs of another seed, alike for all
-    policies; None: all seeds have the same. samples: how many ``jobs`` is
-    one of, each of which is another seed's.
+    policies; None: all seeds have the same. generated: these are of a
+    generator, so no seed's are drawn from another's. samples: how many ``jobs``
+    is one of, each of which is another seed's.
     """
 
     workload: str
@@ -48,6 +49,7 @@ class Case:
     drained: dict[str, list[str]] = field(default_factory=dict)
     drain: Drain | None = None
     redraw: Callable[[int], Sequence[Submission]] | None = None
+    generated: bool = False
     accounts: bool = False
 
     @property
@@ -82,11 +84,18 @@ class Case:
         found = [of(queue) for of in map(routers, self.policies.values()) for queue in queues]
         return any(router.by_chance for router in found)
 
+    def drawn_from(self, seed: int) -> int | None:
+        """The seed from whose jobs this one's are drawn anew; None where they are not."""
+        if self.redraw is None or self.generated or seed < self.samples:
+            return None
+        return seed % self.samples
+
     def setup(self, policy: str, seed: int) -> Setup:
         until_s = self.window_s * (1 + pace.TAIL)
         return Setup(
             self.sub_clusters, self.policies[policy], self.pace, seed, pace.period_of(until_s), until_s, name=policy,
             running_jobs=self.running_jobs, waits=self.drain is not None,
+            drawn_from=self.drawn_from(seed),
         )  # fmt: skip
 
     def simulation(self, policy: str, seed: int) -> Simulation:
@@ -143,16 +152,18 @@ def policies_of(row: Row) -> dict[str, Json]:
 def kept(
     jobs: Sequence[Submission], policies: Iterable[Json], sub_clusters: list[str]
 ) -> tuple[list[Submission], list[str]]:
-    """Jobs whose queue every policy has as a leaf, so that all simulate the same; and what was left out.
+    """Jobs whose queue every policy has as a leaf, so that all simulate the same; and notes of what was left out, and
+    of what the policies say that is not simulated.
 
     Where a job's home is gone, the router finds another.
     """
-    leaves = set.intersection(
-        *({row.path for row in documents.validate(each, sub_clusters)[1] if row.leaf} for each in policies)
-    )
+    rows = [{row.path: row for row in documents.validate(each, sub_clusters)[1] if row.leaf} for each in policies]
+    leaves = set.intersection(*map(set, rows))
+    silent = unsimulated.notes([{path: each[path] for path in each if path in leaves} for each in rows])
     missing = Counter(job.queue for job in jobs if job.queue not in leaves)
     found = [job if job.home in ("", *sub_clusters) else replace(job, home="") for job in jobs if job.queue in leaves]
     if not missing:
-        return found, []
+        return found, silent
     names = ", ".join(name for name, _ in missing.most_common(3)) + (" and others" if len(missing) > 3 else "")
-    return found, [f"{missing.total():,} jobs are left out, since not both policies have their queue: {names}."]
+    told = f"{missing.total():,} jobs are left out, since not both policies have their queue: {names}."
+    return found, [told, *silent]

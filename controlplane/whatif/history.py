@@ -70,7 +70,9 @@ _TIMES = {"assumed": "tasks that have not run yet run for as long as others of t
           "elsewhere": "containers run on nodes that are not simulated; they begin anew",
           "before": "jobs were live when the window began: they come at its beginning with what was left of them",
           "unrun": "jobs ended without anything having run; they are left out",
-          "application": "applications ask for all their containers at once, when they come",
+          "service": "services come as batch jobs whose tasks outlast the window: none is moved to make room",
+          "application": "applications ask for all their containers at once, when they come; nothing is held for what "
+          "their masters declared to need at once",
           "partition": "task groups name a partition; they go to their queue's own here"}  # fmt: skip
 
 
@@ -230,6 +232,7 @@ class HistoryReader:
         found = [_after(group, names) for group in found]
         self.counted["before"] += before
         self.counted["application"] += kind == "application"
+        self.counted["service"] += kind == "service" and not self.foreseen
         at_s = max(0.0, (at - self.begin).total_seconds())
         stays = self.foreseen and kind == "service" and state < JobState.SUCCEEDED
         return Submission(at_s, queue, f"{_USER}{owner}", tuple(found), number, priority, home if before else "", stays)
@@ -257,7 +260,7 @@ class HistoryReader:
         self.counted["partition"] += g.partition is not None and not self.foreseen
         # What fails of an application is its master's affair.
         fails = () if kind == "application" else tuple(np.flatnonzero(t.fails[mine]).tolist())
-        return submitted_group(g, np.maximum(run_s, LEAST_S), fails, g.partition if self.foreseen else None)
+        return submitted_group(g, np.maximum(run_s, LEAST_S), fails, g.partition if self.foreseen else None, kind)
 
 
 def _stored(row: dict[str, Any]) -> StoredGroup:
@@ -266,12 +269,18 @@ def _stored(row: dict[str, Any]) -> StoredGroup:
     return stored.group(row["spec"] | own | {"command": []})
 
 
-def submitted_group(g: StoredGroup, run_s: np.ndarray, fails: tuple[int, ...], partition: str | None) -> SubmittedGroup:
-    """What is submitted of a group: tasks that run for ``run_s``."""
+def submitted_group(
+    g: StoredGroup, run_s: np.ndarray, fails: tuple[int, ...], partition: str | None, kind: str
+) -> SubmittedGroup:
+    """What is submitted of a group of a job of this kind: tasks that run for ``run_s``, and no longer than they may."""
+    timeout_s = 0.0 if kind == "service" else float(g.timeout_s)
+    run_s = np.minimum(run_s, timeout_s) if timeout_s else run_s
     return SubmittedGroup(
         count=len(run_s), run_s=run_s, name=g.name, **dict(zip(AXES, g.resources, strict=True)),
         estimate_s=float(g.estimated_duration_s), gang=g.gang, node_labels=g.node_labels, nodes=g.nodes, racks=g.racks,
         strict=not g.relax, after=tuple(g.after), retries=g.retries, fails=fails, partition=partition,
+        parallelism=min(g.parallelism, len(run_s)), timeout_s=timeout_s,
+        placement=g.placement or ("spread" if kind == "service" else None),  # as leaders have it
     )  # fmt: skip
 
 

@@ -132,6 +132,7 @@ def _case(options: Json, given: Json) -> Case:
                     + ", ".join(sorted(queues)[:5]))  # fmt: skip
     name = str(options["path"].name if options["path"] else options["workload"])
     found = Case(name, used, machines, policies, window_s, redraw=redraw)
+    found.generated = options["workload"] == "synthetic"
     found.notes = [*placeable.note(jobs), *skipped, *pace.note(found.pace), *_seeds_note(options, jobs)]
     return found
 

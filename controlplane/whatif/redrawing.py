@@ -2,7 +2,8 @@
 
 Recorded jobs are resampled in blocks of time, as they depend on those shortly before them: a block bootstrap
 (Künsch, "The Jackknife and the Bootstrap for General Stationary Observations", Annals of Statistics 17 (1989), with
-blocks that do not overlap, after Carlstein, Annals of Statistics 14 (1986)).
+blocks that do not overlap, after Carlstein, Annals of Statistics 14 (1986)). What is drawn so says how far the recorded
+figures may be off, and nothing more of what is true: ``simulator.compare`` reckons with it.
 """
 
 from collections.abc import Sequence
@@ -47,5 +48,6 @@ def block_note(span_s: float, told: int = 1) -> str:
     first = "first" if told == 1 else f"first {told}"
     return (
         f"Of every seed but the {first} the jobs are drawn anew, alike for all policies: the time in which they came "
-        f"has {BLOCKS} parts of {span_s / BLOCKS:,.0f} s, and each is replaced by one that is drawn of these."
+        f"has {BLOCKS} parts of {span_s / BLOCKS:,.0f} s, and each is replaced by one that is drawn of these. "
+        "Figures are those of the jobs as they came; how much the others differ tells how far these may be off."
     )

@@ -1,19 +1,24 @@
 """One simulation from its row to its answer, in a process of its own that gives way to everything else.
 
-It says that it lives once a second, and stops when its row is no longer its:
-cancelled, or taken back. Whoever started it holds the other end of its standard
-input; when that closes, it gives the row back.
+One process reads, simulates and compares; the one that has started it says once
+a second that it lives, and ends it when the row is no longer theirs: cancelled,
+or taken back. So this is seen to in time whatever is being computed. Whoever
+started both holds the other end of the standard input; when that closes, they
+give the row back.
 """
 
 import os
 import select
 import signal
 import time
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
 from types import FrameType
 
 import structlog
-from django.db import DatabaseError, close_old_connections
+from django.db import DatabaseError, close_old_connections, connections
 
+from controlplane.embedded.spawn import die_with_parent
 from controlplane.statestore.actions import simulationruns
 from controlplane.statestore.actions.simulationruns import Claim
 from controlplane.statestore.errors import Refused
@@ -23,10 +28,16 @@ from controlplane.whatif.cases import Case, Unanswerable
 
 log = structlog.get_logger(__name__)
 BEAT_S = 1.0
+LOOK_S = 0.25  # between two looks at who still waits for an answer
+_fork = get_context("fork")
 
 
 class Stopped(Exception):
     """Nobody waits for this run any more, or another runner has it."""
+
+
+class Died(Exception):
+    """The process that computed has ended without a word."""
 
 
 class RunProgress:
@@ -55,7 +66,7 @@ class RunProgress:
             close_old_connections()
             return
         if not mine:
-            raise Stopped("cancelled, or another's")
+            raise Stopped("answered, cancelled, or another's")
 
     def _orphaned(self) -> bool:
         if self.stdin is None or not select.select([self.stdin], [], [], 0)[0]:
@@ -64,13 +75,49 @@ class RunProgress:
 
 
 def run(claim: Claim, stdin: int | None = None) -> None:
-    """Until there is an answer, a reason why there is none, or nobody who wants it."""
+    """Until there is an answer, a reason why there is none, or nobody who wants it.
+
+    Raises ``Died`` when the computing process ends otherwise.
+    """
     progress = RunProgress(claim, stdin)
     signal.signal(signal.SIGTERM, progress.stop)
+    connections.close_all()  # a session must not be shared; whoever needs one opens it again
+    receiver, sender = _fork.Pipe(duplex=False)
+    process = _fork.Process(target=_compute, args=(claim, sender, os.getpid()))
+    process.start()
+    sender.close()
     try:
-        _answer(claim, progress)
+        _watch(progress, receiver)
+        process.join()
     except Stopped as why:
         log.info("a simulation stops", simulation=claim.number, why=str(why))
+        return
+    finally:
+        process.kill()
+        process.join()
+        receiver.close()
+    if process.exitcode:
+        raise Died(f"what computed simulation {claim.number} ended with status {process.exitcode}")
+
+
+def _watch(progress: RunProgress, receiver: Connection) -> None:
+    """Look again and again, whatever is being done, until the other process has ended. Raises ``Stopped``."""
+    said = 0.0, 0.0
+    while True:
+        progress.look(*said)
+        if receiver.poll(LOOK_S):
+            try:
+                said = receiver.recv()
+            except EOFError:
+                return
+
+
+def _compute(claim: Claim, sender: Connection, parent: int) -> None:
+    """In a process of its own, which ends with the one that watches it."""
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    die_with_parent(parent, signal.SIGKILL)
+    try:
+        _answer(claim, lambda *said: sender.send(said))
     except (Unanswerable, sides.Broken) as why:
         simulationruns.fail(claim, str(why))
     except Refused as why:
@@ -78,16 +125,13 @@ def run(claim: Claim, stdin: int | None = None) -> None:
         simulationruns.fail(claim, f"{why.detail}{first}")
 
 
-def _answer(claim: Claim, progress: RunProgress) -> None:
-    progress.look(0.0, 0.0)
+def _answer(claim: Claim, say: sides.Look) -> None:
     row = Simulation.objects.select_related("base", "sub_cluster", "trace").defer("result", "page").get(pk=claim.number)
     case = _case(row)
-    progress.look(0.0, 0.0)
-    runs = sides.run(case, case.seeds(row.seeds), progress.look, sides.cores())
-    progress.look(0.99, case.window_s)
+    runs = sides.run(case, case.seeds(row.seeds), say, sides.cores())
+    say(0.99, case.window_s)
     found = answer.of(case, runs)
-    if not simulationruns.finish(claim, found.result, found.page, case.sample):
-        raise Stopped("cancelled, or another's")
+    simulationruns.finish(claim, found.result, found.page, case.sample)
 
 
 def _case(row: Simulation) -> Case:

@@ -103,7 +103,7 @@ class LiveReader(HistoryReader):
             self.counted["assumed"] += max(0, waiting)
         self.live[job, g.name] = live
         run_s = np.maximum(np.append(run_s, np.full(max(0, waiting), usual_s)), LEAST_S)
-        return submitted_group(g, run_s, (), g.partition)
+        return submitted_group(g, run_s, (), g.partition, kind)
 
 
 class MachineAssigner:

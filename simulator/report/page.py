@@ -27,19 +27,23 @@ HEADLINES = (
 SEEN = 12  # queues that are named in a sentence
 FOLDED = 24  # tables of more queues open at a click
 TERMS = {
-    "Wait": "From submission to a job's first container. What never started has waited until it was given up or until "
+    "Wait": "From submission to a job's first container. What never started, failed or killed too, has waited until "
     "the run's end: a lower bound.",
-    "Bounded slowdown": "max(1, (wait + run) / max(run, 10 s)), run being the job's longest task.",
-    "Turnaround": "From submission to the job's end. What has not ended has taken until the run's end: a lower bound.",
+    "Bounded slowdown": "max(1, turnaround / max(path, 10 s)), path being the job's critical path: the longest chain "
+    "of its groups' longest tasks. It is as long as a job takes whose tasks all start at once.",
+    "Turnaround": "From submission to the job's end. What never started or has not ended has taken until the run's "
+    "end: a lower bound.",
     "Time to allocation": "From wanting a container to its allocation. It is counted in bins of a twentieth of a power "
     "of ten, so percentiles are off by less than 12.3 %.",
     "Share": "The part of the whole cluster, of the resource a queue or user held most of. Granted: what fairness gave "
     "the queue at that time. Lacked: what it was granted, wanted and did not hold.",
     "Fairness error": "The part of the cluster in wrong hands: half the sum of |held − granted| over queues that "
     "wanted what they were granted, averaged over time.",
-    "Wasted work": "Of attempts that did not succeed. Its part is of all work that containers did.",
-    "Interval": "95 %. Over seeds by Student's t, with changes paired by seed. With one seed by a bootstrap over jobs, "
-    "paired job by job, which does not say how another seed would turn out.",
+    "Wasted work": "Of attempts that did not succeed, from their beginnings on, also where these lie before the run's. "
+    "Its part is of all work in the run and of what its first tasks had done before. A service's work is never wasted.",
+    "Interval": "95 %. Over seeds by Student's t, with changes paired by seed. Where jobs were drawn anew from "
+    "recorded ones, figures are of the recorded jobs, and the spread of all is their standard error. With one seed by "
+    "a bootstrap over jobs, paired job by job, which does not say how another seed would turn out.",
     "Better, worse": "Said where the interval of a change leaves out 0. Of twenty figures that do not differ one looks "
     "as if it did, so a single one among many means little.",
 }

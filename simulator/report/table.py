@@ -21,8 +21,8 @@ MAIN = (
     "utilization_memory", "utilization_vcores", "utilization_gpus", "fairness_error", "preemptions", "wasted_part",
     "makespan_s", "jobs", "jobs_unfinished",
 )  # fmt: skip
-MAIN_BY_USER = ("wait_mean_s", "slowdown_mean", "share_held", "preemptions", "jobs_unfinished")
-MAIN_BY_QUEUE = ("wait_mean_s", "slowdown_mean", "share_held", "share_lacked", "preemptions")
+MAIN_BY_USER = ("wait_mean_s", "turnaround_mean_s", "slowdown_mean", "share_held", "preemptions", "jobs_unfinished")
+MAIN_BY_QUEUE = ("wait_mean_s", "turnaround_mean_s", "slowdown_mean", "share_held", "share_lacked", "preemptions")
 _STYLES = {"better": "green", "worse": "red", "higher": "cyan", "lower": "cyan"}
 
 

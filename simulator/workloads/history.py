@@ -32,6 +32,9 @@ value in brackets.
         retries       [3] how often a task is started again
         fails         [[]] positions of tasks whose first attempt fails
         partition     [null] the partition it goes to; null: its queue's
+        parallelism   [0] so many tasks at once make it of use, which admission may count
+        placement     [null] "spread" or "pack"; null: the cluster's
+        timeout_s     [0] a task that runs for longer fails then; 0: none does
 
 A reader refuses fields it does not know, so a file of a later version is never
 half understood. What is read equals what was written, to the last digit.
@@ -54,6 +57,7 @@ from simulator.workloads.source import Source
 from wire.resources import AXES
 
 FORMAT, VERSION = "hydra-history", 1
+PLACEMENTS = ("spread", "pack")
 JOB_FIELDS = tuple(f.name for f in fields(Submission))
 GROUP_FIELDS = tuple(f.name for f in fields(SubmittedGroup))
 DEFAULTS = {f.name: f.default for f in (*fields(Submission), *fields(SubmittedGroup)) if f.default is not MISSING}
@@ -212,8 +216,18 @@ def _group(record: Record) -> SubmittedGroup:
         retries=record.whole("retries", 3, 0),
         fails=_positions(record, count),
         partition=None if record.values.get("partition") is None else record.text("partition"),
+        parallelism=record.whole("parallelism", 0, 0),
+        placement=_placement(record),
+        timeout_s=record.number("timeout_s", 0.0, 0.0),
         **{axis: record.whole(axis, DEFAULTS.get(axis), 0) for axis in AXES},
     )
+
+
+def _placement(record: Record) -> str | None:
+    found = record.values.get("placement")
+    if found not in (None, *PLACEMENTS):
+        raise record.wrong("placement", f"{str(found)[:40]!r} is none", f"give {' or '.join(PLACEMENTS)}, or null")
+    return None if found is None else str(found)
 
 
 def _texts(record: Record, field: str) -> tuple[str, ...]:

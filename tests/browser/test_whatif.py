@@ -73,7 +73,7 @@ def answer(where: Locator) -> None:
     for title in (re.compile(r"Version \d+, in force"), "Change, and its 95 % interval"):
         expect(main.get_by_role("columnheader", name=title)).to_be_visible()
     queues = where.get_by_role("table", name="Change by queue")
-    for title in ("Wait, mean", "Share held", "Preempted containers"):
+    for title in ("Wait, mean", "Turnaround, mean", "Share held", "Preempted containers"):
         expect(queues.get_by_role("columnheader", name=title)).to_be_visible()
     for queue in ("root.ads", "root.default"):
         expect(queues.get_by_role("row", name=queue)).to_contain_text("→")

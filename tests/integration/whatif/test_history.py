@@ -42,6 +42,21 @@ def test_run_times_groups_and_order(operator: User, west: SubCluster) -> None:
     assert found.notes == []
 
 
+def test_what_admission_and_placement_look_at_is_kept(operator: User, west: SubCluster) -> None:
+    groups = [{"count": 3, "parallelism": 2, "placement": "pack", "timeout_s": 30}, {"count": 1, "parallelism": 0}]
+    row = job(west, operator, 10, groups, ended=200)
+    attempts(row, Attempt(0, 11, 21), Attempt(1, 11, 41.5), Attempt(2, 12, 18), Attempt(0, 12, 18, group=1))
+    service = job(west, operator, 20, [{"timeout_s": 5}], JobState.RUNNING, kind="service")
+    attempts(service, Attempt(0, 21, None))
+    found = history.read(BEGIN, END)
+    (some, plain), (web,) = (each.groups for each in found.jobs)
+    assert (some.parallelism, some.placement, some.timeout_s) == (2, "pack", 30.0)
+    assert some.run_s.tolist() == [10.0, 30.0, 6.0], "none has run for longer than it may, whenever that was seen"
+    assert (plain.parallelism, plain.placement, plain.timeout_s) == (0, None, 0.0)
+    assert web.placement == "spread" and web.run_s[0] > 3600, "as leaders have it"
+    assert found.notes == ["1 services come as batch jobs whose tasks outlast the window: none is moved to make room."]
+
+
 def test_what_was_live_at_the_beginning_comes_with_what_was_left(operator: User, west: SubCluster) -> None:
     groups = [{"name": "done", "count": 2}, {"name": "rest", "count": 3, "after": ["done"]}]
     row = job(west, operator, -100, groups, ended=400)

@@ -6,6 +6,7 @@ import re
 import uuid
 from collections import Counter
 from collections.abc import Iterator
+from types import ModuleType
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -290,6 +291,62 @@ def test_a_policy_that_fits_the_sub_clusters_no_more_is_told(
     runner.run(claim)
     row = Simulation.objects.get(pk=asked.pk)
     assert row.state == State.FAILED and row.message
+
+
+def _small(sub: SubCluster, who: User, monkeypatch: pytest.MonkeyPatch) -> tuple[Simulation, Claim]:
+    """A question of few jobs, whose runner is this process."""
+    monkeypatch.setattr(runner.signal, "signal", lambda *_: None)
+    nodes(sub, 1)
+    busy_hour(sub, who, 3)
+    asked, claim = ask(who), simulationruns.take()
+    assert claim is not None
+    return asked, claim
+
+
+@pytest.mark.parametrize("phase", [cases, answer])
+def test_a_runner_is_seen_to_live_while_it_reads_and_compares(
+    operator: User, west: SubCluster, monkeypatch: pytest.MonkeyPatch, phase: ModuleType
+) -> None:
+    asked, claim = _small(west, operator, monkeypatch)
+
+    def takes_long(*_: Any) -> None:
+        def beat() -> dt.datetime | None:
+            return Simulation.objects.get(pk=asked.pk).beat_at
+
+        first = beat()
+        wait_until(lambda: beat() != first or None, 30, "the runner says that it lives")
+        raise cases.Unanswerable("it lives")
+
+    monkeypatch.setattr(phase, "of", takes_long)
+    runner.run(claim)
+    row = Simulation.objects.get(pk=asked.pk)
+    assert (row.state, row.message) == (State.FAILED, "it lives")
+
+
+@pytest.mark.parametrize("phase", [cases, answer])
+def test_one_that_is_cancelled_while_it_reads_or_compares_stops_soon(
+    operator: User, west: SubCluster, monkeypatch: pytest.MonkeyPatch, phase: ModuleType
+) -> None:
+    asked, claim = _small(west, operator, monkeypatch)
+
+    def never_ends(*_: Any) -> None:
+        simulations.cancel(Actor(operator.pk), asked.pk)
+        let_pass(600)
+
+    monkeypatch.setattr(phase, "of", never_ends)
+    with limit("a simulation that is cancelled while it reads or compares: its process ends", 20):
+        runner.run(claim)
+    assert Simulation.objects.get(pk=asked.pk).state == State.CANCELLED
+
+
+def test_what_ends_without_a_word_is_no_answer(
+    operator: User, west: SubCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, claim = _small(west, operator, monkeypatch)
+    monkeypatch.setattr(cases, "of", lambda _: os._exit(9))
+    with pytest.raises(runner.Died, match="status 9"):
+        runner.run(claim)
+    assert Simulation.objects.get(pk=asked.pk).state == State.RUNNING, "whoever started it gives it to another"
 
 
 def test_a_claim_of_nobody_changes_nothing(operator: User, west: SubCluster) -> None:

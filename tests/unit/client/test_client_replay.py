@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 
 from client import replay
-from client.errors import HydraError
+from client.commands import replay as command
+from client.errors import HydraError, client_error
 from client.replay import Options, Recorded, ReplayOutcome
+from contract.jobspec import JobSpec
 
 GROUP = {"count": 3, "memory_mib": 1000, "vcores_milli": 500, "run_s": [6.0, 12.0, 18.0]}
 
@@ -92,3 +94,68 @@ def test_jobs_are_submitted_at_the_traces_pace_those_of_a_moment_together() -> N
     replay.play(iter(lines), Options(speed=50.0), submit, outcome)
     assert [len(names) for _, names in sent] == [2, 3, 1] and len(outcome.jobs) == 6
     assert sent[1][0] >= 0.2 and sent[2][0] >= 0.4
+
+
+PLACED = GROUP | {
+    "node_labels": "gpu", "nodes": ["n1"], "racks": ["r1"], "strict": True, "partition": "lab", "parallelism": 2,
+    "placement": "pack",
+}  # fmt: skip
+
+
+def test_where_tasks_are_to_run_is_asked_for_unless_they_may_run_anywhere() -> None:
+    line = Recorded(0.0, 2, job(0.0, groups=[PLACED, GROUP]))
+    placed, plain = replay.job_spec(line, Options())["groups"]
+    assert (placed["node_labels"], placed["partition"]) == ("gpu", "lab")
+    assert placed["locality"] == {"nodes": ["n1"], "racks": ["r1"], "relax": False}
+    assert (placed["parallelism"], placed["placement"]) == (2, "pack")
+    assert not {"locality", "node_labels", "partition", "parallelism"} & plain.keys()
+    anywhere = replay.job_spec(line, Options(anywhere=True))["groups"][0]
+    assert not {"locality", "node_labels", "partition"} & anywhere.keys() and anywhere["parallelism"] == 2
+    JobSpec.model_validate(replay.job_spec(line, Options()))
+
+
+def test_what_is_lost_of_a_job_is_said() -> None:
+    line = Recorded(0.0, 2, job(0.0, groups=[PLACED], service=True, home="west"))
+    assert replay.losses(Recorded(0.0, 2, job(0.0)), Options(anywhere=True)) == []
+    service, home = replay.losses(line, Options())
+    assert "is a service" in service and "has a home" in home
+    assert "may run anywhere" in replay.losses(line, Options(anywhere=True))[2]
+
+
+class Server:
+    """Takes one batch, and is away at the next. gone: it cannot stop anything either."""
+
+    def __init__(self, gone: bool) -> None:
+        self.gone, self.taken, self.killed = gone, 0, list[int]()
+
+    def __enter__(self) -> "Server":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def submit_many(self, specs: list[Any]) -> list[int]:
+        if self.taken:
+            raise client_error("the server is away")
+        self.taken = len(specs)
+        return list(range(1, len(specs) + 1))
+
+    def kill(self, number: int, _: str) -> None:
+        if self.gone:
+            raise client_error("the server is still away")
+        self.killed.append(number)
+
+
+@pytest.mark.parametrize("gone", [False, True])
+def test_what_was_submitted_is_stopped_when_a_later_batch_is_refused(
+    tmp_path: Path, gone: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server = Server(gone)
+    monkeypatch.setattr(command, "connected", lambda _: server)
+    file = history(tmp_path / "a.jsonl", job(0.0), job(0.0, service=True), job(10.0))
+    with pytest.raises(HydraError, match="the server is away"):
+        command.replay(None, file, speed=100.0, kill=True)  # type: ignore[arg-type]
+    told = capsys.readouterr()
+    assert server.killed == ([] if gone else [1, 2])
+    assert ("not all could be stopped" in told.err + told.out) == gone
+    assert "1 jobs: each is a service" in told.err + told.out

@@ -16,7 +16,7 @@ TRACE = {
     "id": 3, "name": "log.swf", "kind": "swf", "added_by": "operator", "added_at": "2026-03-01T08:00:00Z", "jobs": 1200,
     "containers": 5000, "users": 2, "span_s": 7200.0, "queues": [], "skipped": {"zero run time": 4}, "nodes": 7,
 }  # fmt: skip
-FIGURES = {*MAIN, "share_held"}
+FIGURES = {*MAIN, "turnaround_mean_s", "share_held"}
 
 
 def estimate(value: float | None) -> dict[str, Any]:

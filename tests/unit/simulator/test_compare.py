@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from controlplane.whatif.redrawing import BLOCKS
 from simulator import compare as comparing
 from simulator import toldusers
 from simulator.compare import JOB_PAIRS, JOBS, NOTHING, PAIRS, SEEDS, Comparison, Estimate, Incomparable, compare
@@ -223,10 +224,57 @@ def test_intervalsover_seeds_cover_the_mean_nineteen_times_in_twenty():
         assert covered == pytest.approx(0.95, abs=0.012)
 
 
+def test_runs_drawn_anew_tell_the_standard_error_and_no_more_observations():
+    waits = [10.0, 14.0, 8.0, 16.0]
+    old = [ran("old", n, [wait], drawn_from=0 if n else None) for n, wait in enumerate(waits)]
+    new = [ran("new", n, [wait + n], drawn_from=0 if n else None) for n, wait in enumerate(waits)]
+    found = compare([*old, *new])
+    value, more = found.policies[0].figures["wait_mean_s"].value, change(found, "wait_mean_s")
+    assert (value.value, value.count, value.over) == (10, 4, SEEDS), "of what was recorded"
+    assert value.high - value.value == pytest.approx(3.1824 * (56 / 3) ** 0.5, rel=1e-4)
+    assert (more.value, more.over) == (0, PAIRS) and more.high == pytest.approx(3.1824 * (14 / 3) ** 0.5, rel=1e-4)
+    with pytest.raises(Incomparable, match="lacks a run"):
+        compare(old[1:])
+
+
+def test_unpaired_changes_reckon_with_what_was_drawn_anew():
+    old = [ran("old", n, [wait], drawn_from=0 if n else None) for n, wait in enumerate([10.0, 11.0, 9.0])]
+    new = [ran("new", n, [20.0 + n % 2], drawn_from=8 if n > 8 else None) for n in (8, 9, 10)]
+    found = change(compare([*old, *new]), "wait_mean_s")
+    assert (found.value, found.over) == (10, SEEDS)
+    freedom = np.array(1.5**2 / (1**2 / 2 + 0.5**2 / 2))
+    assert found.high - found.value == pytest.approx(float(comparing.t_quantile(freedom)) * 1.5**0.5)
+
+
+def by_blocks(rng: np.random.Generator, samples: int, seeds: int, tries: int) -> np.ndarray:
+    """(seeds, tries) means of data about 7, as the product draws them: recorded samples, then their blocks anew.
+
+    Each has ``BLOCKS`` blocks of 8 values that depend on one another.
+    """
+    data = 7 + rng.normal(0, 1, (samples, tries, BLOCKS, 1)) + rng.normal(0, 1, (samples, tries, BLOCKS, 8))
+    blocks = data.mean(axis=3)
+    found = [*blocks.mean(axis=2)]
+    for seed in range(samples, seeds):
+        drawn = rng.integers(BLOCKS, size=(tries, BLOCKS))
+        found.append(np.take_along_axis(blocks[seed % samples], drawn, axis=1).mean(axis=1))
+    return np.array(found)
+
+
+@pytest.mark.parametrize(("samples", "seeds"), [(1, 2), (1, 3), (1, 10), (3, 3), (3, 10)])
+def test_intervals_over_what_is_drawn_in_blocks_cover_the_truth(samples: int, seeds: int):
+    values = by_blocks(np.random.default_rng(9), samples, seeds, 4000)
+    origins = np.array([n if n < samples else n % samples for n in range(seeds)])
+    found = comparing.over_seeds(values, SEEDS, origins)
+    assert float(((found.low <= 7) & (found.high >= 7)).mean()) == pytest.approx(0.945, abs=0.02)
+    if seeds > samples:
+        narrow = comparing.over_seeds(values, SEEDS)
+        assert float(((narrow.low <= 7) & (narrow.high >= 7)).mean()) < 0.93, "these are no further observations"
+
+
 def test_intervals_of_unpaired_changes_cover_it_too():
     rng = np.random.default_rng(6)
     sides = [
-        comparing._Side(name, dict.fromkeys(seeds), rng.normal(mean, spread, (len(seeds), 4000)))  # type: ignore[arg-type]
+        comparing._Side(name, {n: ran(name, n, [1.0]) for n in seeds}, rng.normal(mean, spread, (len(seeds), 4000)))
         for name, seeds, mean, spread in (("old", range(6), 5, 1), ("new", range(10, 14), 8, 3))
     ]
     found = comparing._change(sides[1], sides[0])

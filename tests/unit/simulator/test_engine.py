@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from simulator import figures
 from simulator.engine import Setup, Simulation
 from simulator.measures import Run
 from simulator.site import Pace
-from simulator.workload import Disordered, Machine, Submission, SubmittedGroup
+from simulator.workload import Disordered, Machine, Submission, SubmittedGroup, critical_path_s
 from wire.resources import AXES
 from wire.states import JobState
 
@@ -63,6 +64,26 @@ def test_one_job_starts_and_ends_when_it_should() -> None:
     assert row["state"] == JobState.SUCCEEDED and row["containers"] == run.lifecycles == 3
     assert run.ended_s == 15.0 and run.latency.sum() == 3 and run.latency[0, 0] == 3
     assert run.used[0, 0, 1] == pytest.approx(3000 * 10 / 15) and run.capacity[0, 1] == pytest.approx(16_000)
+
+
+def test_a_job_is_slowed_down_by_its_tasks_and_not_by_the_order_of_its_groups() -> None:
+    chain = [job(0.0, group(1, 20.0), group(1, 40.0, name="then", after=("tasks",)))]
+    assert figures.slowdowns(simulated(chain).run()).tolist() == [1.0]
+    crowded = [job(0.0, group(64, 20.0))]  # for 16 at a time
+    assert figures.slowdowns(simulated(crowded).run()).tolist() == [4.0]
+    back = group(1, 5.0, name="z", after=("b",)), group(1, 1.0, name="b", after=("a",)), group(1, 2.0, name="a")
+    assert critical_path_s(back) == 8.0
+
+
+@pytest.mark.parametrize("subs", [{"one": machines(2)}, {"one": machines(2), "two": machines(2, "m")}])
+def test_what_routing_rejects_is_counted_by_queue_and_user(subs: Any) -> None:
+    reject = {"routing": {"policy": "reject"}}
+    policy = {"queues": HALVES["queues"] | {"b": {"guaranteed": 0.5, **OPEN, "federation": reject}}}
+    work = [job(0.0, group(1, 2.0)), job(1.0, group(1, 2.0), queue="root.b"), job(2.0, group(1, 2.0), queue="root.b")]
+    run = simulated(work, policy=policy, subs=subs).run()
+    assert len(run.jobs) == 1 and figures.by_queue(run)["jobs_refused"].tolist() == [0, 2]
+    assert figures.by_user(run)["jobs_refused"].tolist() == [2] and figures.overall(run)["jobs_refused"] == 2
+    assert run.notes == ["2 jobs were refused by their queue's routing: 2 of root.b"]
 
 
 def test_what_users_held_is_what_queues_held() -> None:

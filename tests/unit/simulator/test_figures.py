@@ -186,14 +186,26 @@ def test_waits_and_slowdowns():
     assert figures.jobs_by_state(run)["succeeded"] == 2 and figures.jobs_by_state(run)["failed"] == 1
 
 
+def test_a_job_that_is_squeezed_is_slowed_down():
+    run = made([{"submitted": 0, "started": 0, "finished": 1000, "run_s": 10, "state": JobState.SUCCEEDED}])
+    assert figures.slowdowns(run).tolist() == [100], "its tasks ran one after the other, though the first began at once"
+
+
+def test_what_failed_before_it_started_does_not_look_fast():
+    run = made([{"submitted": 20, "started": NAN, "finished": 21, "run_s": 40, "state": JobState.FAILED}])
+    found = figures.overall(run)
+    assert (found["wait_mean_s"], found["turnaround_mean_s"], found["slowdown_mean"]) == (100, 100, 140 / 40)
+
+
 def test_what_has_not_ended_counts_with_the_time_until_then():
     run = made([
         {"submitted": 0, "started": 10, "finished": NAN, "run_s": 500, "state": JobState.RUNNING},
         {"submitted": 20, "started": NAN, "finished": 50, "run_s": 5, "state": JobState.KILLED},  # given up
         {"submitted": 70, "started": NAN, "finished": NAN, "run_s": 5, "state": JobState.SUBMITTED},
     ])  # fmt: skip
-    assert figures.waits(run).tolist() == [10, 30, 50]
-    assert figures.turnarounds(run).tolist() == [120, 30, 50]
+    assert figures.waits(run).tolist() == [10, 100, 50], "what was given up has waited to the end"
+    assert figures.turnarounds(run).tolist() == [120, 100, 50]
+    assert figures.slowdowns(run).tolist() == pytest.approx([510 / 500, 105 / 10, 55 / 10])
     assert figures.makespan(run) == 120
     found = figures.overall(run)
     assert (found["jobs"], found["jobs_unfinished"], found["jobs_unstarted"]) == (3, 2, 2)
@@ -204,6 +216,13 @@ def test_jobs_of_no_queue_are_nobodys():
     run = made([{"submitted": 0, "started": 5, "queue": -1}, {"submitted": 0, "started": 7, "queue": 1}])
     assert figures.by_queue(run)["jobs"].tolist() == [0, 1]
     assert figures.overall(run)["wait_mean_s"] == 6
+
+
+def test_what_routing_refuses_is_counted():
+    run = made(users=["ann", "bob"], refused=np.array([[0, 1], [0, 0], [-1, 1]]))
+    assert figures.overall(run)["jobs_refused"] == 3
+    assert figures.by_queue(run)["jobs_refused"].tolist() == [2, 0]
+    assert figures.by_user(run)["jobs_refused"].tolist() == [1, 2]
 
 
 def test_a_quantile_is_numpys():

@@ -5,10 +5,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from simulator import figures
 from simulator.engine import Setup, Simulation
 from simulator.measures import Run
 from simulator.workload import Machine, RunningContainers, RunningJob, Submission, SubmittedGroup
 from tests.unit.simulator.test_engine import EXACT, HALVES, group, job, machines
+from wire.resources import AXES
 from wire.states import JobState
 
 TWO = {"east": machines(2, "e"), "west": machines(2, "w")}
@@ -95,6 +97,39 @@ def test_what_nobody_takes_waits_to_the_end() -> None:
     run = simulated([], [job(0.0, picky, home="east"), job(2.0, group(1, 1.0), home="east")], until_s=30.0)
     assert run.waited is not None and run.waited.waits.tolist() == [True, False]
     assert run.waited.wait_s.tolist() == [30.0, 0.0] and run.waited.jobs == 2
+
+
+def test_what_is_held_and_wasted_before_the_beginning_is_no_part_of_it() -> None:
+    """A service of 30 days and a batch task of 10 s, on a node that fails at 20 s."""
+    web = standing("east", (group(1, 1e9),), running("east", 1, 30 * 86_400.0), service=True)
+    batch = standing("east", (group(1, 500.0),), running("east", 1, 10.0))
+    moved = Simulation(Setup(TWO, HALVES, EXACT, running_jobs=[web, batch], until_s=60.0), [])
+    moved.fail(1, next(iter(moved.rows.subs[1].nodes)), 20.0)
+    run = moved.run()
+    found = figures.overall(run)
+    lost_s = run.jobs["lost_work"][1] / 1000
+    assert 30 <= lost_s < 200 and run.jobs["lost_work"][0] == 0, "the task from its beginning on, the service never"
+    assert 0 < found["wasted_part"] < 1 and found["wasted_core_hours"] == pytest.approx(lost_s / 3600)
+    assert found["wasted_part"] == pytest.approx(run.wasted.sum() / (figures.work_done(run).sum() + 10_000))
+    for still in (run, simulated([web, batch], until_s=60.0)):
+        whole = figures.by_queue(still)["share_held"].sum()
+        assert figures.by_user(still)["share_held"][0] == pytest.approx(whole, rel=0.05), "the two say the same"
+
+
+def test_a_service_that_moves_politely_wastes_nothing() -> None:
+    web = standing("east", (group(4, 1e9),), running("east", 4, 30 * 86_400.0), service=True)
+    run = simulated([web], drain="east", until_s=60.0)
+    assert run.emptied["east"] < 60 and run.lifecycles == 4
+    assert (figures.overall(run)["wasted_core_hours"], figures.overall(run)["wasted_part"]) == (0, 0)
+    assert figures.by_user(run)["share_held"][0] == pytest.approx(figures.by_queue(run)["share_held"].sum(), rel=0.05)
+
+
+def test_devices_that_are_held_are_counted() -> None:
+    one = {"one": [Machine("n", 16_384, 4000, gpus=8)]}
+    kind = SubmittedGroup(1, 1024, 1000, np.array([10.0]), gpus=1)
+    there = RunningJob(job(0.0, kind, home="one"), (running("one", 1, ran_s=2.0, gpus=0b1000_0000),))
+    run = Simulation(Setup(one, HALVES, EXACT, running_jobs=[there]), []).run()
+    assert run.held[0, AXES.index("gpus")] == pytest.approx(8.0), "one for 8 s"
 
 
 def test_devices_stay_taken() -> None:

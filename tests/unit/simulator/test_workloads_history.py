@@ -76,7 +76,8 @@ def test_every_field_is_read_and_told(tmp_path: Path):
     asked = {axis: 1 + at for at, axis in enumerate(AXES)}
     group = SubmittedGroup(
         2, run_s=np.array([1.0]), name="g", estimate_s=2.0, gang=True, node_labels="a == b", nodes=("n",), racks=("r",),
-        strict=True, after=("f",), retries=1, fails=(0,), partition="gpu", **asked,
+        strict=True, after=("f",), retries=1, fails=(0,), partition="gpu", parallelism=2,
+        placement="pack", timeout_s=9.0, **asked,
     )  # fmt: skip
     given = Submission(1.0, "root.a", "ann", (group,), 7, 3, "west", True)
     history.dump([given], tmp_path / "h")
@@ -165,6 +166,7 @@ def line(group: dict | None = None, **more) -> str:
         (line({"size": 1}), r"field groups\[0\]\.size: is unknown"),
         (line({"count": 0}), r"field groups\[0\]\.count: 0 is too small; give 1 or more"),
         (line({"count": 1.5}), r"field groups\[0\]\.count: 1.5 is not whole; give a whole number"),
+        (line({"placement": "wide"}), r"groups\[0\]\.placement: 'wide' is none; give spread or pack, or null"),
         (line({"run_s": [1, 2, 3]}), r"groups\[0\]\.run_s: there are 3 numbers for 2 tasks; give 1 or 2"),
         (line({"run_s": [1, "x"]}), r"groups\[0\]\.run_s\[1\]: 'x' is not a number"),
         (line({"run_s": [1, -1]}), r"groups\[0\]\.run_s\[1\]: -1 is too small"),

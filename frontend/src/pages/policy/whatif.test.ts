@@ -33,7 +33,7 @@ describe("figures", () => {
   });
 });
 
-const figures = (wait: Compared) => ({ wait_mean_s: wait, share_held: after(0.1, bare(0)), preemptions: after(0, bare(0)) });
+const figures = (wait: Compared) => ({ wait_mean_s: wait, turnaround_mean_s: after(60, bare(2)), share_held: after(0.1, bare(0)), preemptions: after(0, bare(0)) });
 const queue = (name: string, wait: Compared) => ({ queue: name, figures: figures(wait) });
 const user = (name: string, wait: Compared) => ({ user: name, figures: figures(wait) });
 const periods = (values: number[]) => ({ period_s: 60, utilization: { memory_mib: values.map((v) => v / 2), vcores_milli: values }, fairness_error: [] });
@@ -42,7 +42,7 @@ const ABOUT = { title: "Wait, mean", unit: "s", better: "lower" };
 const RESULT = {
   jobs: 5, containers: 9, nodes: 2,
   figures: { overall: { wait_mean_s: ABOUT, utilization_gpus: { title: "GPUs in use", unit: "part", better: "higher" } },
-    by_queue: { wait_mean_s: ABOUT, share_held: { title: "Share held", unit: "part", better: "" }, preemptions: { title: "Preempted containers", unit: "count", better: "lower" } } },
+    by_queue: { wait_mean_s: ABOUT, turnaround_mean_s: { title: "Turnaround, mean", unit: "s", better: "lower" }, share_held: { title: "Share held", unit: "part", better: "" }, preemptions: { title: "Preempted containers", unit: "count", better: "lower" } } },
   comparison: { total_queues: 5, notes: [], policies: [
     { policy: "version 2, in force", seeds: [0, 1], figures: { wait_mean_s: before(30), utilization_gpus: before(null) }, queues: [queue("root.a", before(10)), queue("root.b", before(20)), queue("root.c", before(5)), queue("root.d", before(1))] },
     { policy: "proposed", seeds: [0, 1], figures: { wait_mean_s: after(20, between(-10, -12, -8)), utilization_gpus: after(null, bare(null)) }, queues: [
@@ -55,6 +55,10 @@ describe("an answer", () => {
   it("shows clear changes first, then the largest, then what cannot be said", () => {
     expect(partRows(RESULT, "queue", "wait_mean_s").map((row) => row.name)).toEqual(["root.e", "root.b", "root.a", "root.c", "root.d"]);
     expect(partRows(RESULT, "queue", "wait_mean_s")[0]?.figures.wait_mean_s.before).toBeUndefined();
+  });
+  it("tells how long jobs take by queue, too", () => {
+    expect(partRows(RESULT, "queue", "turnaround_mean_s").map((row) => row.figures.turnaround_mean_s.about.title)).toContain("Turnaround, mean");
+    expect(Object.keys(partRows(RESULT, "queue", "wait_mean_s")[0]?.figures ?? {})).toEqual(["wait_mean_s", "turnaround_mean_s", "share_held", "preemptions"]);
   });
   it("tells users like queues, and nothing of them where it is from before they were told apart", () => {
     const [old, later] = RESULT.comparison.policies;

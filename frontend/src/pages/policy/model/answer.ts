@@ -6,7 +6,7 @@ import { change, ends, verdict, type Verdict } from "./figures";
 export const MAIN = ["wait_mean_s", "wait_p90_s", "slowdown_mean", "latency_p99_s", "utilization_memory", "utilization_vcores", "utilization_gpus",
   "fairness_error", "preemptions", "wasted_part", "jobs_unfinished"] as const;
 /** What is told of each queue and of each user. */
-export const BY_PART = { wait_mean_s: "Wait", share_held: "Share", preemptions: "Preemptions" } as const;
+export const BY_PART = { wait_mean_s: "Wait", turnaround_mean_s: "Turnaround", share_held: "Share", preemptions: "Preemptions" } as const;
 export type ByPart = keyof typeof BY_PART;
 export type Kind = "queue" | "user";
 
@@ -56,8 +56,8 @@ export function partRows(result: SimulationResult, kind: Kind, by: ByPart): Part
   const old = new Map(parts(both.before, kind).map((part) => [part.name, part]));
   const figure = (part: Part, name: ByPart) => rowOf(name, about[name], old.get(part.name)?.figures[name], part.figures[name])[0];
   const rows = parts(both.after, kind).flatMap((part) => {
-    const [wait, share, preempted] = [figure(part, "wait_mean_s"), figure(part, "share_held"), figure(part, "preemptions")];
-    return wait && share && preempted ? [{ name: part.name, figures: { wait_mean_s: wait, share_held: share, preemptions: preempted } }] : [];
+    const [wait, taken, share, preempted] = [figure(part, "wait_mean_s"), figure(part, "turnaround_mean_s"), figure(part, "share_held"), figure(part, "preemptions")];
+    return wait && taken && share && preempted ? [{ name: part.name, figures: { wait_mean_s: wait, turnaround_mean_s: taken, share_held: share, preemptions: preempted } }] : [];
   });
   const place = (row: PartRow) => [Number(surely(row.figures[by])), moved(row.figures[by])] as const;
   return rows.map((row) => ({ row, place: place(row) }))
