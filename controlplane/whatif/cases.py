@@ -111,6 +111,12 @@ class Case:
     def pace(self) -> Pace:
         return pace.pace_of(self.containers, self.window_s, len(self.sub_clusters))
 
+    def pace_note(self) -> list[str]:
+        """What a reader has to know of its pace."""
+        groups = [group for job in self.submitted() if not job.service for group in job.groups]
+        count = sum(group.count for group in groups)
+        return pace.note(self.pace, sum(float(each.run_s.mean()) * each.count for each in groups) / max(count, 1))
+
 
 def of(row: Row) -> Case:
     """Read all of it. ``Unanswerable``, or ``Invalid`` where a policy is not valid for the present sub-clusters."""
@@ -129,7 +135,7 @@ def of(row: Row) -> Case:
     found.redraw = partial(redrawn, samples, recorded.window_s)
     found.drained = dict.fromkeys(policies, machines.draining)
     closed = _draining_note(machines.draining)
-    found.notes = [*recorded.notes, *machines.notes, *closed, *skipped, *pace.note(found.pace)]
+    found.notes = [*recorded.notes, *machines.notes, *closed, *skipped, *found.pace_note()]
     if row.seeds > len(samples):
         found.notes.append(block_note(recorded.window_s, len(samples)))
     return found

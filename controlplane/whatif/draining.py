@@ -12,7 +12,7 @@ from controlplane.policy.federation import reaches
 from controlplane.statestore.models import Node, Simulation, SubCluster
 from controlplane.statestore.queries.drains import rooms
 from controlplane.statestore.queries.queues.tree import asked_partitions
-from controlplane.whatif import fleet, history, pace, snapshot
+from controlplane.whatif import fleet, history, snapshot
 from controlplane.whatif.cases import Case, Unanswerable, kept
 from controlplane.whatif.drained import Drain, Stuck
 from controlplane.whatif.fleet import Fleet
@@ -62,7 +62,7 @@ def of(row: Simulation) -> Case:
     case.drain = Drain(
         name, now.at, len(running_jobs) + len(waiting), ties.live(running_jobs, waiting), sum(map(ties.tied, coming))
     )
-    case.notes = [*now.notes, *left_out, *pace.note(case.pace)]
+    case.notes = [*now.notes, *left_out, *case.pace_note()]
     return case
 
 

@@ -13,7 +13,7 @@ from rich.console import Console
 from contract import yamltext
 from controlplane.policy import documents
 from controlplane.statestore.errors import Invalid
-from controlplane.whatif import answer, offlinecluster, pace, sides
+from controlplane.whatif import answer, offlinecluster, sides
 from controlplane.whatif.cases import Case, kept
 from controlplane.whatif.offlinecluster import LEAVE_OUT, Wrong, from_file
 from controlplane.whatif.redrawing import block_note, resampled
@@ -133,7 +133,7 @@ def _case(options: Json, given: Json) -> Case:
     name = str(options["path"].name if options["path"] else options["workload"])
     found = Case(name, used, machines, policies, window_s, redraw=redraw)
     found.generated = options["workload"] == "synthetic"
-    found.notes = [*placeable.note(jobs), *skipped, *pace.note(found.pace), *_seeds_note(options, jobs)]
+    found.notes = [*placeable.note(jobs), *skipped, *found.pace_note(), *_seeds_note(options, jobs)]
     return found
 
 

@@ -27,13 +27,16 @@ def _step_s(containers: int, window_s: float, sub_clusters: int) -> float:
     return min(max(window_s * (1 + TAIL) * sub_clusters / _ROUNDS_MOST, FINEST_S), COARSEST_S)
 
 
-def note(pace: Pace) -> list[str]:
-    """What a reader has to know of a coarse one."""
-    if pace.interval_s <= 1.0:
+def note(pace: Pace, runs_s: float) -> list[str]:
+    """What a reader has to know of a coarse one. runs_s: how long a task runs on average."""
+    if pace.interval_s <= FINEST_S:
         return []
+    held_s = pace.interval_s / 2
     text = (
         f"Leaders look every {pace.interval_s:.2g} s instead of every {FINEST_S:g} s, so that so much can be "
-        "simulated: waits are longer by up to that, on both sides alike."
+        "simulated, on both sides alike: waits are longer by up to that, and tasks hold their places for some "
+        f"{held_s:.2g} s more than they run, on average {held_s / max(runs_s, 0.001):.0%} of that. "
+        "A shorter window is looked at more finely."
     )
     return [text]
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from controlplane.statestore.models import Simulation, SimulationTrace
-from controlplane.whatif import cases, fleet, offlinecluster, pace
+from controlplane.whatif import cases, fleet, offlinecluster
 from controlplane.whatif.cases import Case, Unanswerable
 from controlplane.whatif.fleet import Fleet
 from controlplane.whatif.redrawing import block_note, resampled
@@ -35,7 +35,7 @@ def of(row: Simulation) -> Case:
     case = Case(f"trace {row.trace_name}", placed, machines, policies, window_s)
     case.redraw = partial(resampled, placed, placed[-1].at_s)
     case.drained = dict.fromkeys(policies, found.draining)
-    case.notes = [_nodes_note(row), *([] if row.own_nodes else found.notes), *skipped, *never, *pace.note(case.pace)]
+    case.notes = [_nodes_note(row), *([] if row.own_nodes else found.notes), *skipped, *never, *case.pace_note()]
     if row.seeds > 1:
         case.notes.append(block_note(placed[-1].at_s))
     return case

@@ -9,7 +9,7 @@ HOUR_S = 3600.0
 def test_what_is_small_is_simulated_as_leaders_work() -> None:
     for window_s in (HOUR_S, 7 * 24 * HOUR_S):
         assert pace_of(1000, window_s, 20) == Pace()
-        assert note(pace_of(1000, window_s, 20)) == []
+        assert note(pace_of(1000, window_s, 20), 5.0) == []
 
 
 def test_what_is_large_is_simulated_in_steps_and_the_answer_says_so() -> None:
@@ -17,7 +17,8 @@ def test_what_is_large_is_simulated_in_steps_and_the_answer_says_so() -> None:
     assert FINEST_S < pace.interval_s < COARSEST_S
     rounds = 2 * HOUR_S * (1 + TAIL) / pace.interval_s
     assert rounds <= 10_000, "fewer than containers, which are the reason of two each"
-    assert any("simulated" in text for text in note(pace))
+    (told,) = note(pace, pace.interval_s * 2)
+    assert "simulated" in told and "on average 25% of that" in told, "tasks hold their places until somebody looks"
 
 
 def test_no_step_is_coarser_than_twenty_seconds() -> None:
