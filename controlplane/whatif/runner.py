@@ -29,6 +29,8 @@ from controlplane.whatif.cases import Case, Unanswerable
 log = structlog.get_logger(__name__)
 BEAT_S = 1.0
 LOOK_S = 0.25  # between two looks at who still waits for an answer
+LONGEST_S = 2 * 3600.0  # others wait for its place
+TOO_LONG = "it was not done within two hours; ask for a shorter window, or for fewer seeds"
 _fork = get_context("fork")
 
 
@@ -102,9 +104,12 @@ def run(claim: Claim, stdin: int | None = None) -> None:
 
 def _watch(progress: RunProgress, receiver: Connection) -> None:
     """Look again and again, whatever is being done, until the other process has ended. Raises ``Stopped``."""
-    said = 0.0, 0.0
+    said, ends_s = (0.0, 0.0), time.monotonic() + LONGEST_S
     while True:
         progress.look(*said)
+        if time.monotonic() > ends_s:
+            simulationruns.fail(progress.claim, TOO_LONG)
+            raise Stopped("it takes too long")
         if receiver.poll(LOOK_S):
             try:
                 said = receiver.recv()

@@ -57,7 +57,7 @@ class SimulationTraceNodes(View):
         operation_id="simulation_traces_nodes",
         parameters=[OPTIONS],
         request=FILE,
-        responses=answers({200: SimulationTrace}, 413),
+        responses=answers({200: SimulationTrace}, 409, 413),
     )
     def put(self, request: Request, trace_id: int) -> Response:
         """Hand in the nodes that a trace ran on, a file of the trace's own kind. Operators only."""

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db import transaction
-from django.db.models import F, QuerySet
-from django.db.models.functions import Now
+from django.db.models import Count, F, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Coalesce, Now
 
 from controlplane.statestore.models import Simulation
 
@@ -39,14 +39,17 @@ def waiting() -> bool:
 
 
 def take() -> Claim | None:
-    """The oldest that waits, unless enough run already."""
+    """The oldest that waits, of accounts of which the fewest run; none where enough run already."""
     if not waiting():
         return None
     with transaction.atomic():
         turn()
         if Simulation.objects.filter(state=State.RUNNING).count() >= RUNNING_MOST:
             return None
-        number = Simulation.objects.filter(state=State.QUEUED).order_by("pk").values_list("pk", flat=True).first()
+        theirs = Simulation.objects.filter(state=State.RUNNING, requested_by=OuterRef("requested_by"))
+        running = theirs.values("requested_by").annotate(n=Count("pk")).values("n")
+        waiting_now = Simulation.objects.filter(state=State.QUEUED).annotate(n=Coalesce(Subquery(running), 0))
+        number = waiting_now.order_by("n", "pk").values_list("pk", flat=True).first()
         if number is None:
             return None
         claim = Claim(number, uuid.uuid4())

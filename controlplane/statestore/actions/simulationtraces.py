@@ -7,7 +7,7 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
 from django.db.models.functions import Now
 
-from controlplane.statestore.errors import NotFound, TooMany
+from controlplane.statestore.errors import Conflict, NotFound, TooMany
 from controlplane.statestore.models import Simulation, SimulationTrace
 
 from .audit import Actor, record
@@ -43,8 +43,11 @@ def add(actor: Actor, found: HandedIn) -> SimulationTrace:
 
 
 def put_nodes(actor: Actor, number: int, machines: list[dict[str, Any]]) -> None:
-    """The nodes that the trace ran on, in place of those that were told before."""
+    """The nodes that the trace ran on, in place of those that were told before; ``Conflict`` while that is asked of."""
     with transaction.atomic():
+        turn()
+        if asked := Simulation.objects.filter(trace=number, own_nodes=True, state__in=LIVE).order_by("pk").first():
+            raise Conflict(f"simulation {asked.pk} is of this trace on its own nodes; wait for it, or cancel it")
         found = SimulationTrace.objects.filter(pk=number).update(machines=machines, nodes=len(machines))
         if not found:
             raise NotFound(f"there is no trace {number}")

@@ -62,6 +62,8 @@ def test_nodes_of_its_own_can_be_handed_in_later(world: World) -> None:
     assert (
         world["operator"].post("simulations", {"document": LESS, "trace": row.pk, "nodes": "trace"}).status_code == 201
     )
+    others = world["operator"].put(f"simulations/traces/{row.pk}/nodes", nodes)
+    assert others.status_code == 409 and "wait for it, or cancel it" in others.json()["detail"]
     wrong = world["operator"].put(f"simulations/traces/{row.pk}/nodes", b"sn,cpu_milli\n")
     assert wrong.status_code == 422 and "line 1, field memory_mib" in wrong.json()["errors"][0]["message"]
 

@@ -221,6 +221,19 @@ def test_two_run_at_a_time_and_five_wait_per_account(operator: User, west: SubCl
         simulations.cancel(Actor(operator.pk), 2**40)
 
 
+def test_one_who_asks_much_does_not_keep_others_waiting(operator: User, west: SubCluster) -> None:
+    mine, other = [ask(operator).pk for _ in range(4)], User.objects.create_user("other", "other-secret-4")
+    first, second = simulationruns.take(), simulationruns.take()
+    theirs = ask(other).pk
+    assert first is not None and second is not None
+    assert simulationruns.fail(first, "for some reason")
+    taken = simulationruns.take()
+    assert taken is not None and taken.number == theirs
+    assert simulationruns.fail(second, "for some reason")
+    taken = simulationruns.take()
+    assert taken is not None and taken.number == mine[2]
+
+
 def test_older_answers_go(operator: User, west: SubCluster, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(simulations, "KEPT_EACH", 3)
     monkeypatch.setattr(simulations, "KEPT_ALL", 2)
@@ -337,6 +350,15 @@ def test_one_that_is_cancelled_while_it_reads_or_compares_stops_soon(
     with limit("a simulation that is cancelled while it reads or compares: its process ends", 20):
         runner.run(claim)
     assert Simulation.objects.get(pk=asked.pk).state == State.CANCELLED
+
+
+def test_one_that_takes_too_long_makes_way(operator: User, west: SubCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, claim = _small(west, operator, monkeypatch)
+    monkeypatch.setattr(runner, "LONGEST_S", 0.5)
+    monkeypatch.setattr(cases, "of", lambda _: let_pass(600))
+    runner.run(claim)
+    row = Simulation.objects.get(pk=asked.pk)
+    assert (row.state, row.message) == (State.FAILED, runner.TOO_LONG)
 
 
 def test_what_ends_without_a_word_is_no_answer(
