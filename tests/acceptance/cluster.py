@@ -108,7 +108,9 @@ class Cluster:
     def __init__(self, home: Path, nodes: int = 3, environ: dict[str, str] | None = None, relayed: bool = True) -> None:
         self.stack = Stack(ready_made(home), sub_clusters=1, nodes=nodes)
         self.evidence = Path(tempfile.mkdtemp(prefix="hydra-evidence-"))
-        self.evidence.chmod(0o1777)  # tasks run as their tenant's user
+        self.evidence.chmod(0o1777)  # tasks run as their tenant's users, of which there are two
+        (starts := self.evidence / "starts").touch()
+        starts.chmod(0o666)
         self._gates: dict[str, int] = {}  # those that are open
         self.acknowledged: set[int] = set()  # jobs whose submit was answered
         self.ended: dict[tuple[Any, ...], Any] = {}  # what had ended when the invariants were last checked
