@@ -135,7 +135,7 @@ def of(row: Row) -> Case:
     found.redraw = partial(redrawn, samples, recorded.window_s)
     found.drained = dict.fromkeys(policies, machines.draining)
     closed = _draining_note(machines.draining)
-    found.notes = [*recorded.notes, *machines.notes, *closed, *skipped, *found.pace_note()]
+    found.notes = [*skipped, *recorded.notes, *machines.notes, *closed, *found.pace_note()]
     if row.seeds > len(samples):
         found.notes.append(block_note(recorded.window_s, len(samples)))
     return found
@@ -171,5 +171,13 @@ def kept(
     if not missing:
         return found, silent
     names = ", ".join(name for name, _ in missing.most_common(3)) + (" and others" if len(missing) > 3 else "")
-    told = f"{missing.total():,} jobs are left out, since not both policies have their queue: {names}."
+    part = 1 - _tasks(found) / max(_tasks(jobs), 1)
+    told = (
+        f"{missing.total():,} jobs with {part:.0%} of all tasks are left out, since not both policies have their "
+        f"queue: {names}. The others are simulated as if these had not come."
+    )
     return found, [told, *silent]
+
+
+def _tasks(jobs: Iterable[Submission]) -> int:
+    return sum(group.count for job in jobs for group in job.groups)
