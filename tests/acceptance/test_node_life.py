@@ -97,7 +97,9 @@ def test_a_drained_node_is_left_by_services_first_and_by_the_rest_at_its_deadlin
         service = cluster.submit({**cluster.spec("web", SERVE, count=4), "kind": "service"})
         wait_until(lambda: len(watch.answering()) == 4, 30, "the service answers")
         long = cluster.task_job("long", cluster.gate("long"), count=9, retries=0, estimated_duration_s=3600)
-        cluster.started(long, 9)
+        wait_until(
+            lambda: sum(state == 2 for *_, state in cluster.live(long)) == 9, 30, "all run, as their leader knows"
+        )
         name = next(n for _, n, *_ in cluster.live(service) if held(cluster, long, n))
         services, tasks = held(cluster, service, name), held(cluster, long, name)
         preview = json.loads(hydractl(cluster, "node", "drain", name, *deadline, "--preview", "-o", "json"))
