@@ -89,10 +89,11 @@ def _document(title: str, body: str) -> str:
 
 def _header(title: str, runs: Sequence[Run], compared: Comparison) -> str:
     seeds = sorted({run.seed for run in runs})
+    named = ", ".join(map(str, seeds))
     facts = [
         ("Workload", compared.workload),
         ("Policies", f"{len(compared.policies)}"),
-        ("Seeds", ", ".join(map(str, seeds)) if len(seeds) <= 8 else f"{len(seeds)}"),
+        ("Seeds", f"{len(seeds)}" + (f" ({named})" if len(seeds) <= 8 else "")),
         ("Simulated in all", words.value(sum(run.ended_s for run in runs), "s")),
         ("Jobs", f"{sum(len(run.jobs) for run in runs):,}"),
         ("Containers", f"{sum(run.lifecycles for run in runs):,}"),
