@@ -12,7 +12,7 @@ class SimulatedGpg:
 
     def __init__(self, rows: Federation, least_s: float = 0.0):
         self.rows, self.least_s, self.next_s = rows, least_s, 0.0
-        self._before = Assigned()
+        self._before = _last_assigned(rows)
         self._seen: list[object] = []  # the policy and the loads at the last look
 
     def step(self) -> bool:
@@ -40,3 +40,12 @@ class SimulatedGpg:
             if sub.shares is not None:
                 of = sub.shares
                 sub.shares = Assignment(of.version, now_us, of.policy_version, of.tables)
+
+
+def _last_assigned(rows: Federation) -> Assigned:
+    """What an earlier one has assigned."""
+    found = {sub: own.shares for sub, own in rows.subs.items() if own.shares is not None}
+    if not found:
+        return Assigned()
+    latest = max(found.values(), key=lambda a: a.version)
+    return Assigned(latest.version, latest.policy_version, {sub: a.tables or {} for sub, a in found.items()})

@@ -11,7 +11,7 @@ from controlplane.rm.steps.publish import Signer
 from simulator.faults.faultyredis import FaultyBus, FaultyRedis
 from simulator.faults.memorycheck import LOG_BYTES
 from simulator.faults.oracle import Oracle, require
-from simulator.faults.session import FaultySession, LeaderLease
+from simulator.faults.session import Breaking, FaultySession, LeaderLease
 from simulator.faults.setting import MAX_DISCONNECT_S, NODE_LOST_S
 from simulator.noreasons import NoReasonReporter
 from simulator.rows import Federation
@@ -33,16 +33,19 @@ class SteppedLeader(leader.Leader):
 
 
 class LeaderProcess:
-    """One process that leads a sub-cluster, from its take-over to its end. number: no other leader has it."""
+    """One process that leads a sub-cluster, from its take-over to its end. number: no other leader has it. breaking: of
+    its session, from the take-over on."""
 
     def __init__(
         self, number: int, rows: Federation, sub: int, leader_lease: LeaderLease, redis: Mapping[int, FaultyRedis],
         oracle: Oracle, signer: Signer, on_commit: Callable[[int, Changes], None],
+        breaking: Breaking | None = None,
     ):  # fmt: skip
         self.number, self.sub, self.oracle = number, sub, oracle
         clock, answered = rows.clock, AnsweredClock()
         self.store = FaultySession(rows, sub, leader_lease.take(), on_commit, leader_lease, self._committing)
         self.bus = FaultyBus(redis, sub, self.store.epoch, clock, lambda: answered.by(clock.now), oracle.published)
+        self.store.breaking = breaking
         memory = rebuild(self.store, LOG_BYTES, answered.now)
         settings = RoundSettings(LOG_BYTES, CONTAINER_LEASE_S, True)
         rounds = Round(sub, memory, self.store, self.bus, clock, signer, settings)

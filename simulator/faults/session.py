@@ -1,6 +1,9 @@
-"""A leader's session with the simulated StateStore: it may break before a commit, after it, or at any word."""
+"""A leader's session with the simulated StateStore: it may break at any word, before a commit and after it."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+from typing import Any
 
 from controlplane.rm.changes import Changes
 from controlplane.rm.ports import StoreDown
@@ -41,12 +44,21 @@ class LeaderLease:
         return self.lease.epoch
 
 
+@dataclass(slots=True)
+class Breaking:
+    """A session breaks after so many more words, reads among them. crashes: and the leader's process ends with it."""
+
+    words: int
+    crashes: bool
+
+
 class FaultySession(SimulatedStore):
     """meanwhile: what others do between the last word of the next round and its commit.
 
     fault: what becomes of the next commit: "" nothing, "before" it the session
     breaks, "after" it, or the leader's process ends ("crash before", "crash
-    after"). committing: called before each commit with who writes.
+    after"). breaking: whether it breaks at some other word. committing: called
+    before each commit with who writes.
     """
 
     def __init__(
@@ -61,8 +73,13 @@ class FaultySession(SimulatedStore):
         super().__init__(federation, sub, epoch, on_commit)
         self.leader_lease, self.committing, self.fault, self.broken = leader_lease, committing, "", False
         self.meanwhile: Callable[[], None] | None = None
+        self.breaking: Breaking | None = None
 
     def _reach(self) -> None:
+        if self.breaking is not None:
+            self.breaking.words -= 1
+            if self.breaking.words < 0:
+                self._break("at a word", self.breaking.crashes)
         if self.broken:
             raise StoreDown("the session is gone")
 
@@ -78,16 +95,35 @@ class FaultySession(SimulatedStore):
         meanwhile, self.meanwhile = self.meanwhile, None
         if meanwhile is not None:
             meanwhile()
+        crashes = fault.startswith("crash")
         if fault.endswith("before"):
-            self._break(fault)
+            self._break("before the commit", crashes)
         self._fence()
         self.committing(self, changes)
+        breaking, self.breaking = self.breaking, None  # a commit is one word
         super().commit(changes)
+        self.breaking = breaking
         if fault.endswith("after"):
-            self._break(fault)
+            self._break("after the commit", crashes)
 
-    def _break(self, fault: str) -> None:
+    def _break(self, when: str, crashes: bool) -> None:
         self.broken = True
-        if fault.startswith("crash"):
-            raise Crash(fault)
-        raise StoreDown(f"the session broke {fault} the commit")
+        if crashes:
+            raise Crash(when)
+        raise StoreDown(f"the session broke {when}")
+
+
+def _reaching(word: Callable[..., Any]) -> Callable[..., Any]:
+    """The same, where the session is."""
+
+    @wraps(word)
+    def said(self: FaultySession, *args: Any, **more: Any) -> Any:
+        self._reach()
+        return word(self, *args, **more)
+
+    return said
+
+
+for _name, _word in vars(SimulatedStore).items():
+    if callable(_word) and not _name.startswith("_") and _name not in vars(FaultySession):
+        setattr(FaultySession, _name, _reaching(_word))

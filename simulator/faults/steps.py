@@ -6,9 +6,8 @@ from typing import Any
 from scheduler.lifecycle.restarting import runs
 from simulator.faults import setting
 from simulator.faults.faultyredis import InFlightStatus
+from simulator.faults.leaderfaults import LeaderFaults
 from simulator.faults.machine import KILL, TERM
-from simulator.faults.oracle import Oracle
-from simulator.faults.world import World
 from wire import keys, status
 from wire.resources import CORES
 from wire.states import ContainerState
@@ -26,8 +25,9 @@ ORDINARY = {
 }
 FAULTS = {
     "kill": 2.5, "priority": 0.7, "move": 1.2, "policy": 0.4, "drain": 0.8, "retire": 0.8, "break_commit": 2.5,
-    "crash_leader": 1.0, "take_over": 1.5, "stall_leader": 3.0, "zombie": 2.0, "break_publish": 1.0, "flush": 0.8,
-    "redis_down": 0.6, "crash_agent": 2.5, "lose_disk": 0.6, "reboot": 0.6, "replace": 0.6, "cut_network": 1.5,
+    "break_word": 2.0, "crash_leader": 1.0, "take_over": 1.5, "break_take_over": 1.0, "stall_leader": 3.0,
+    "zombie": 2.0, "lose_store": 0.4, "crash_gpg": 0.6, "break_publish": 1.0, "flush": 0.8, "redis_down": 0.6,
+    "fill_redis": 0.6, "crash_agent": 2.5, "lose_disk": 0.6, "reboot": 0.6, "replace": 0.6, "cut_network": 1.5,
     "drop_status": 1.0, "duplicate_status": 1.0, "old_document": 1.5, "corrupt": 2.0, "misreport": 1.4, "signal": 0.7,
     "stall": 1.2, "fail_localization": 0.4,
 }  # fmt: skip
@@ -35,26 +35,7 @@ FAULTS = {
 CHANGES = {"scale": 4.0, "restart": 4.0, "update": 4.0}
 
 
-class Steps:
-    """killed: jobs that somebody wanted stopped."""
-
-    def __init__(self, world: World):
-        self.w, self.rng = world, world.rng
-        self.killed: set[int] = set()
-
-    @property
-    def oracle(self) -> Oracle:
-        return self.w.oracle
-
-    def _sub(self) -> int:
-        return self.rng.choice(list(self.w.redis))
-
-    def _node(self) -> int:
-        return self.rng.choice(list(self.w.machines))
-
-    def _well(self) -> bool:
-        return self.rng.random() < self.w.setting.calm_share
-
+class Steps(LeaderFaults):
     # What happens anyway
 
     def lead(self) -> None:
@@ -94,9 +75,6 @@ class Steps:
             return
         self.w.end(machine, process, self.w.code(process))
 
-    def _serves(self, job: int) -> bool:
-        return bool(self.w.rows.jobs[job]["kind"] == "service")
-
     def pass_time(self) -> None:
         self.w.advance(self.rng.choice((0.1, 0.3, 1.0)))
 
@@ -131,11 +109,6 @@ class Steps:
             tasks = self.w.rows.tasks
             retried = [job for job in jobs if any(not state for state, *_ in tasks.get(job, {}).values())]
             self._kill(self.rng.choice(retried if retried and self.rng.random() < 0.7 else jobs))
-
-    def _kill(self, job: int) -> None:
-        self.killed.add(job)
-        self.w.rows.add_intent(self.w.rows.jobs[job]["home_id"], "kill", job, message="stop")
-        self.w.log(f"  kill job {job}")
 
     def priority(self) -> None:
         if jobs := self.w.live_jobs():
@@ -222,71 +195,6 @@ class Steps:
         """Operators take a node out for good."""
         self.w.retire(self._node())
 
-    # What befalls leaders
-
-    def break_commit(self) -> None:
-        """The next commit of a leader fails, or its outcome is never told."""
-        leader = self.w.leaders.get(self._sub())
-        if leader is not None:
-            leader.store.fault = self.rng.choice(("before", "after", "crash before", "crash after"))
-            self.w.turn(leader)
-
-    def crash_leader(self) -> None:
-        if (leader := self.w.leaders.get(self._sub())) is not None:
-            self.w.remove_leader(leader, release=self.rng.random() < 0.5)
-
-    def take_over(self) -> None:
-        """A leader is replaced while it stands still; it does not know."""
-        sub = self._sub()
-        leader = self.w.leaders.pop(sub, None)
-        if leader is not None:
-            self.w.zombies.append(leader)
-            self.w.leases[sub].release()
-            self.w.lead(sub)
-
-    def zombie(self) -> None:
-        """One that was replaced goes on."""
-        if self.w.zombies:
-            leader = self.rng.choice(self.w.zombies)
-            leader.loop.memory.placeable = True
-            self.w.log(f"  leader {leader.number} of {leader.sub} goes on")
-            self.w.turn(leader)
-
-    def break_publish(self) -> None:
-        if (leader := self.w.leaders.get(self._sub())) is not None:
-            leader.bus.breaks_after = self.rng.randrange(3)
-            self.w.turn(leader)
-            leader.bus.breaks_after = None
-
-    def stall_leader(self) -> None:
-        """A leader stands still before its commit: its lease runs out, and the others go on without it."""
-        w = self.w
-        unread = sorted({key[2] for key, ask in w.rows.asks.items() if ask.version > ask.acknowledged})
-        sub = self.rng.choice(unread) if unread else self._sub()  # where most is at stake
-        leader = w.leaders.get(sub)
-        if leader is None or (not unread and self.rng.random() < 0.7):
-            return
-
-        waiting = sorted({key[0] for key, ask in w.rows.asks.items() if key[2] == sub and ask.taken < ask.target})
-        stopped = self.rng.choice(waiting) if waiting and self.rng.random() < 0.5 else 0
-
-        def meanwhile() -> None:
-            w.log(f"  leader {leader.number} of {sub} stands still before its commit")
-            w.leases[sub].release()
-            if stopped:
-                self._kill(stopped)
-            for _ in range(self.rng.randrange(1, 6)):
-                w.advance(0.9)
-                for other in w.redis:
-                    if other != sub:
-                        w.lead(other)
-            w.log(f"  leader {leader.number} of {sub} goes on")
-
-        leader.store.meanwhile = meanwhile
-        leader.loop.memory.placeable = True
-        w.turn(leader)
-        leader.store.meanwhile = None
-
     # What befalls Redis and the network
 
     def flush(self) -> None:
@@ -295,6 +203,11 @@ class Steps:
     def redis_down(self) -> None:
         redis = self.w.redis[self._sub()]
         redis.down = not redis.down
+
+    def fill_redis(self) -> None:
+        """It refuses what takes room, or has room again."""
+        redis = self.w.redis[self._sub()]
+        redis.full = not redis.full
 
     def drop_status(self) -> None:
         for redis in self.w.redis.values():
@@ -398,13 +311,6 @@ class Steps:
                 if sub not in stalled:
                     self.w.lead(sub)
 
-    def _turn_of(self, node: int) -> None:
-        if (agent := self.w.agents.get(node)) is not None:
-            agent.work()
-            agent.read()
-            agent.work()
-            self.w.report(node, at_once=True)
-
     # The end
 
     def heal(self) -> None:
@@ -412,7 +318,7 @@ class Steps:
         w = self.w
         w.localize_failure_rate, w.oracle.calm = 0.0, True
         for redis in w.redis.values():
-            redis.down = False
+            redis.down = redis.full = False
             redis.in_flight.clear()
         for node, machine in w.machines.items():
             machine.cut = False

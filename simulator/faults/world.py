@@ -14,7 +14,7 @@ from simulator.faults.invariants import RowsCheck
 from simulator.faults.leaderprocess import LeaderProcess
 from simulator.faults.machine import KILL, TERM, Machine, Process
 from simulator.faults.oracle import Oracle
-from simulator.faults.session import LeaderLease
+from simulator.faults.session import Breaking, LeaderLease
 from simulator.faults.setting import MAX_DISCONNECT_S, LifeSetting
 from simulator.gpg import SimulatedGpg
 from simulator.rows import Federation
@@ -68,18 +68,29 @@ class World:
 
     # Leaders
 
-    def lead(self, sub: int) -> None:
-        """Somebody takes the lease if it is free, or whoever leads takes a turn."""
+    def lead(self, sub: int, breaking: Breaking | None = None) -> None:
+        """Somebody takes the lease if it is free, or whoever leads takes a turn. breaking: of a new one's session."""
         leader = self.leaders.get(sub)
-        if leader is None:
-            if not self.leases[sub].free:
-                return
-            self.number += 1
+        if leader is None and self.leases[sub].free:
+            leader = self._take_over(sub, breaking)
+        if leader is not None:
+            self.turn(leader)
+
+    def _take_over(self, sub: int, breaking: Breaking | None) -> LeaderProcess | None:
+        """None where that is over before everything is read."""
+        self.number += 1
+        try:
             leader = self.leaders[sub] = LeaderProcess(
-                self.number, self.rows, sub, self.leases[sub], self.redis, self.oracle, self.signer, self._on_commit
-            )
-            self.log(f"leader {self.number} of {sub} takes epoch {leader.store.epoch}")
-        self.turn(leader)
+                self.number, self.rows, sub, self.leases[sub], self.redis, self.oracle, self.signer, self._on_commit,
+                breaking,
+            )  # fmt: skip
+        except LEADER_ENDED as error:
+            self.log(f"leader {self.number} of {sub} does not take over: {type(error).__name__}: {error}")
+            if self.rng.random() < 0.3:
+                self.leases[sub].release()
+            return None
+        self.log(f"leader {self.number} of {sub} takes epoch {leader.store.epoch}")
+        return leader
 
     def turn(self, leader: LeaderProcess) -> None:
         """One turn of a leader or of one that was. A leader that cannot go on is gone."""
@@ -90,6 +101,7 @@ class World:
             self.log(f"leader {leader.number} of {leader.sub} is gone: {type(error).__name__}: {error}")
             self.remove_leader(leader, release=isinstance(error, Outdated) or self.rng.random() < 0.3)
         else:
+            leader.store.breaking = None
             if self.leaders.get(leader.sub) is leader:
                 leader.check_silence()
                 if self.oracle.commits > commits:

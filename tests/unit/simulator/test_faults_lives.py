@@ -56,6 +56,7 @@ def test_lives_differ_and_do_something() -> None:
     assert sum(outcome.containers for outcome in found) > 100
     steps = {line.split()[2] for outcome in found for line in outcome.trace if line.split()[1].isdecimal()}
     assert {"take_over", "crash_agent", "break_commit", "flush", "cut_network", "stall", "kill", "replace"} <= steps
+    assert {"break_word", "break_take_over", "lose_store", "fill_redis", "crash_gpg"} <= steps
 
 
 def test_a_failure_says_which_seed_which_step_and_what_came_before() -> None:
