@@ -37,11 +37,14 @@ class SimulationCalls:
         end: datetime | None = None,
         trace: int | None = None,
         nodes: str | None = None,
+        queues: Mapping[str, str] | None = None,
         seeds: int = 3,
     ) -> SimulationDetail:
         """What would this policy have done to the last ``window`` (hour, day, week), or from ``begin`` to ``end``?
 
         Or to a ``trace`` that was handed in, on ``nodes`` of the ``fleet`` or of the ``trace``.
+
+        ``queues``: where jobs go of a queue that a policy does not have, old -> leaf of this policy.
 
         Times with their zone. The answer is there when ``wait_simulation`` returns.
         """
@@ -49,6 +52,8 @@ class SimulationCalls:
         body = {"window": window, "document": document, "version": version, "seeds": seeds} | times
         if trace is not None:  # older servers know of none
             body |= {"trace": trace, "nodes": nodes}
+        if queues:
+            body |= {"queues": dict(queues)}
         return answers.read(SimulationDetail, self._transport.request("POST", _PATH, json=body).json())
 
     def request_drain_simulation(

@@ -9,6 +9,7 @@ from contract.base import Answer, Page, Request, one_of
 from contract.fields import Whole
 
 ENDED = ("done", "failed", "cancelled")
+QUEUES_MOST = 300
 State = Annotated[str, one_of("queued", "running", *ENDED)]
 
 
@@ -22,6 +23,9 @@ class SimulationRequest(Request):
     Or, with ``trace``, what a policy would do to the jobs of a file that was handed in, on the fleet's nodes as they
     are now, or with ``nodes`` on its own, dealt among the fleet's sub-clusters. It begins now, and has no window.
 
+    ``queues``, without ``drain``: where jobs go of a queue that a policy does not have, from its path to that of a
+    leaf of the policy that is asked about. Jobs that have no queue under one of both are left out.
+
     More ``seeds`` say more surely what is chance."""
 
     window: Literal["hour", "day", "week"] | None = None
@@ -34,6 +38,7 @@ class SimulationRequest(Request):
     forecast: bool | None = Field(default=None, description="With drain: jobs come as in the last hour")
     trace: Whole | None = Field(default=None, ge=1, lt=2**63, description="A number of GET /api/v1/simulations/traces")
     nodes: Literal["fleet", "trace"] | None = Field(default=None, description="With trace: whose; fleet by default")
+    queues: dict[str, str] | None = Field(default=None, max_length=QUEUES_MOST)
     seeds: Whole = Field(default=3, ge=1, le=10)
 
 
@@ -45,6 +50,7 @@ class Simulation(Answer):
     its ``digest`` and ``change`` are empty. ``from``, ``to``: the window, or of a drain what is looked ahead.
     ``trace``: what is replayed instead of the history; null where nothing is, and once its place was needed, when
     ``trace_name`` still says what it was. ``own_nodes``: on the trace's; null without one.
+    ``queues``: where jobs go of queues that a policy does not have.
     ``sample``: part of jobs and nodes that is simulated. ``simulated_s``: how far the slowest run is, while it runs."""
 
     id: int
@@ -70,6 +76,7 @@ class Simulation(Answer):
     trace: int | None = None
     trace_name: str = ""
     own_nodes: bool | None = None
+    queues: dict[str, str] = {}
 
     @property
     def ended(self) -> bool:

@@ -71,6 +71,10 @@ def simulate(
         Path | None, typer.Option(metavar="NODES", help="On the nodes of this file, of the same KIND.")
     ] = None,
     own_nodes: Annotated[bool, typer.Option("--own-nodes", help="On the nodes that TRACE tells itself.")] = False,
+    queue: Annotated[
+        list[str] | None,
+        typer.Option(metavar="OLD=NEW", help="Where jobs go of a queue that a policy lacks; several times."),
+    ] = None,
     seeds: Annotated[int, typer.Option(min=1, max=10, help="Runs of each policy; more tell chance apart.")] = 3,
     to_json: Annotated[Path | None, typer.Option("--json", help="Write the whole answer there.")] = None,
     to_html: Annotated[Path | None, typer.Option("--html", help="Write the report there, a page.")] = None,
@@ -86,6 +90,7 @@ def simulate(
         begun = client.request_simulation(
             document=document, version=number, window=last, begin=_utc(begin, "from"), end=_utc(end, "to"), seeds=seeds,
             trace=hand_in(client, asked) if asked else None, nodes=asked.nodes if asked else None,
+            queues=_queues(queue or []),
         )  # fmt: skip
         found = waited(client, begun)
         keep(client, found, to_json, to_html)
@@ -120,6 +125,15 @@ def simulations(
         if to_html is not None:
             _write(to_html, client.simulation_report(number))
     print_json(found) if output is Format.json else show_answer(found, limit)
+
+
+def _queues(pairs: list[str]) -> dict[str, str]:
+    for pair in pairs:
+        if not all(pair.partition("=")):
+            raise client_error(
+                f"{pair!r} is not OLD=NEW", field_name="queue", remedy="Write --queue root.old=root.new."
+            )
+    return dict(pair.split("=", 1) for pair in pairs)
 
 
 def _check(number: int | None, cancel: bool, to_html: Path | None) -> None:

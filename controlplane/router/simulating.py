@@ -45,7 +45,21 @@ def question(asked: SimulationRequest) -> Question:
     valid, rows = documents.validate(written)
     change = brief(versions.changes(versions.written(base), written), CHANGE_MOST)
     held, said = _held(valid, rows, now), digest.digest(valid)
-    return Question(begin, end, base, held, said, change, asked.version, asked.seeds, trace=trace, own_nodes=own_nodes)
+    queues = _queues(asked.queues or {}, [row.path for row in rows if row.leaf])
+    return Question(
+        begin, end, base, held, said, change, asked.version, asked.seeds,
+        trace=trace, own_nodes=own_nodes, queues=queues,
+    )  # fmt: skip
+
+
+def _queues(asked: dict[str, str], leaves: list[str]) -> dict[str, str]:
+    """Where jobs go: from what the asked policy does not have to what it has."""
+    for old, new in asked.items():
+        if old in leaves:
+            raise _wrong(f"queues.{old}", "is a leaf of this policy, and its jobs stay there", "leave it out")
+        if new not in leaves:
+            raise _wrong(f"queues.{old}", unknown.leaf(new, leaves), "name a leaf of the policy that is simulated")
+    return asked
 
 
 def _traced(asked: SimulationRequest, now: dt.datetime) -> tuple[SimulationTrace, tuple[dt.datetime, dt.datetime]]:
@@ -67,6 +81,7 @@ def _drain(asked: SimulationRequest, now: dt.datetime) -> Question:
     fields = {
         "trace": "trace",
         "nodes": "nodes",
+        "queues": "queues",
         "document": "document",
         "version": "version",
         "window": "window",

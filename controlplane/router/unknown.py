@@ -29,6 +29,11 @@ def queue(path: str) -> str:
     return _said("queue", path, list(cluster.view().queues)[:MOST], "hydractl queues lists all of the policy in force")
 
 
+def leaf(path: str, leaves: list[str]) -> str:
+    """Of a policy that need not be in force."""
+    return _said("leaf", path, leaves[:MOST], "the policy's leaves are queues without children")
+
+
 def _said(what: str, name: str, known: list[str], otherwise: str) -> str:
     close = get_close_matches(name[:SHOWN], known, 1)
     return f"there is no {what} {name[:SHOWN]!r}; {f'did you mean {close[0]}?' if close else otherwise}"

@@ -1,16 +1,16 @@
 """From a simulation's row to what the simulator needs: policies, machines and the workload."""
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from controlplane.policy import documents, versions
+from controlplane.policy import versions
 from controlplane.policy.federation import routers
 from controlplane.statestore.models import Simulation as Row
-from controlplane.whatif import fleet, history, pace, unsimulated
+from controlplane.whatif import fleet, history, jobqueues, pace
 from controlplane.whatif.drained import Drain
+from controlplane.whatif.jobqueues import JobQueues
 from controlplane.whatif.redrawing import block_note, redrawn
 from simulator.engine import Setup, Simulation
 from simulator.site import Pace
@@ -34,7 +34,8 @@ class Case:
     about one of these. redraw: the jobs of another seed, alike for all
     policies; None: all seeds have the same. generated: these are of a
     generator, so no seed's are drawn from another's. samples: how many ``jobs``
-    is one of, each of which is another seed's.
+    is one of, each of which is another seed's. moves: by policy's name, in which
+    queue jobs are that have another one in ``jobs``.
     """
 
     workload: str
@@ -51,6 +52,7 @@ class Case:
     redraw: Callable[[int], Sequence[Submission]] | None = None
     generated: bool = False
     accounts: bool = False
+    moves: dict[str, dict[str, str]] = field(default_factory=dict)
 
     @property
     def containers(self) -> int:
@@ -81,8 +83,11 @@ class Case:
         if sum(map(bool, self.sub_clusters.values())) < 2:
             return False
         queues = {job.queue for job in self.jobs}
-        found = [of(queue) for of in map(routers, self.policies.values()) for queue in queues]
-        return any(router.by_chance for router in found)
+        for name, document in self.policies.items():
+            of, moves = routers(document), self.moves.get(name, {})
+            if any(of(moves.get(queue, queue)).by_chance for queue in queues):
+                return True
+        return False
 
     def drawn_from(self, seed: int) -> int | None:
         """The seed from whose jobs this one's are drawn anew; None where they are not."""
@@ -101,7 +106,7 @@ class Case:
     def simulation(self, policy: str, seed: int) -> Simulation:
         """One run, to be begun."""
         jobs = self.redraw(seed) if seed and self.redraw is not None else self.jobs
-        found = Simulation(self.setup(policy, seed), iter(jobs), self.workload)
+        found = Simulation(self.setup(policy, seed), jobqueues.placed(jobs, self.moves.get(policy, {})), self.workload)
         for number, name in enumerate(self.sub_clusters, 1):
             if name in self.drained.get(policy, ()):
                 found.drain(number, 0.0)
@@ -125,17 +130,18 @@ def of(row: Row) -> Case:
     if not any(found for name, found in machines.sub_clusters.items() if name not in machines.draining):
         raise Unanswerable("no node takes containers now, so nothing can be simulated; add nodes first")
     policies = policies_of(row)
-    jobs, skipped = kept(recorded.jobs, policies.values(), list(machines.sub_clusters))
+    queues = JobQueues(policies, list(machines.sub_clusters), row.queues)
+    jobs = queues.kept(recorded.jobs)
     if not jobs:
-        raise Unanswerable("no job ran in this window in a queue that both policies have; choose another window")
+        raise Unanswerable(_queues_missing(recorded.jobs))
     window = f"{row.begins_at:%Y-%m-%d %H:%M:%S} to {row.ends_at:%Y-%m-%d %H:%M:%S} UTC"
-    samples = [jobs] + [kept(each, policies.values(), list(machines.sub_clusters))[0] for each in recorded.others]
+    samples = [jobs, *map(queues.kept, recorded.others)]
     found = Case(window, jobs, machines.sub_clusters, policies, recorded.window_s, recorded.sample, len(samples))
-    found.accounts = True
+    found.accounts, found.moves = True, queues.moves
     found.redraw = partial(redrawn, samples, recorded.window_s)
     found.drained = dict.fromkeys(policies, machines.draining)
     closed = _draining_note(machines.draining)
-    found.notes = [*skipped, *recorded.notes, *machines.notes, *closed, *found.pace_note()]
+    found.notes = [*queues.notes(recorded.jobs), *recorded.notes, *machines.notes, *closed, *found.pace_note()]
     if row.seeds > len(samples):
         found.notes.append(block_note(recorded.window_s, len(samples)))
     return found
@@ -155,29 +161,7 @@ def policies_of(row: Row) -> dict[str, Json]:
     return {base: versions.readable(row.base.document), proposed: versions.readable(row.document)}
 
 
-def kept(
-    jobs: Sequence[Submission], policies: Iterable[Json], sub_clusters: list[str]
-) -> tuple[list[Submission], list[str]]:
-    """Jobs whose queue every policy has as a leaf, so that all simulate the same; and notes of what was left out, and
-    of what the policies say that is not simulated.
-
-    Where a job's home is gone, the router finds another.
-    """
-    rows = [{row.path: row for row in documents.validate(each, sub_clusters)[1] if row.leaf} for each in policies]
-    leaves = set.intersection(*map(set, rows))
-    silent = unsimulated.notes([{path: each[path] for path in each if path in leaves} for each in rows])
-    missing = Counter(job.queue for job in jobs if job.queue not in leaves)
-    found = [job if job.home in ("", *sub_clusters) else replace(job, home="") for job in jobs if job.queue in leaves]
-    if not missing:
-        return found, silent
-    names = ", ".join(name for name, _ in missing.most_common(3)) + (" and others" if len(missing) > 3 else "")
-    part = 1 - _tasks(found) / max(_tasks(jobs), 1)
-    told = (
-        f"{missing.total():,} jobs with {part:.0%} of all tasks are left out, since not both policies have their "
-        f"queue: {names}. The others are simulated as if these had not come."
-    )
-    return found, [told, *silent]
-
-
-def _tasks(jobs: Iterable[Submission]) -> int:
-    return sum(group.count for job in jobs for group in job.groups)
+def _queues_missing(jobs: Sequence[Submission]) -> str:
+    if not jobs:
+        return "no job ran in this window; choose another window"
+    return f"no job ran in this window in a queue that both policies have; {jobqueues.remedy(jobs)}"

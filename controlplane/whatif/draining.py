@@ -13,10 +13,11 @@ from controlplane.statestore.models import Node, Simulation, SubCluster
 from controlplane.statestore.queries.drains import rooms
 from controlplane.statestore.queries.queues.tree import asked_partitions
 from controlplane.whatif import fleet, history, snapshot
-from controlplane.whatif.cases import Case, Unanswerable, kept
+from controlplane.whatif.cases import Case, Unanswerable
 from controlplane.whatif.drained import Drain, Stuck
 from controlplane.whatif.fleet import Fleet
 from controlplane.whatif.history import Recorded
+from controlplane.whatif.jobqueues import JobQueues
 from controlplane.whatif.snapshot import LiveJobs, LiveReader
 from simulator.workload import RunningJob, Submission, SubmittedGroup
 from wire.resources import AXES
@@ -48,8 +49,8 @@ def of(row: Simulation) -> Case:
     policies = {"as it is": document, f"{name} drained": document}
     coming = list(repeated(now.come.jobs, horizon_s)) if now.come else []
     every = [*(each.job for each in now.live.running_jobs), *now.live.waiting, *coming]
-    found, left_out = kept(every, [document], list(now.machines.sub_clusters))
-    queues = {job.queue for job in found}
+    known = JobQueues({"": document}, list(now.machines.sub_clusters))
+    queues = {job.queue for job in known.kept(every)}
     running_jobs = [each for each in now.live.running_jobs if each.job.queue in queues]
     waiting, coming = ([job for job in jobs if job.queue in queues] for jobs in (now.live.waiting, coming))
     if not (running_jobs or waiting or coming):
@@ -62,7 +63,7 @@ def of(row: Simulation) -> Case:
     case.drain = Drain(
         name, now.at, len(running_jobs) + len(waiting), ties.live(running_jobs, waiting), sum(map(ties.tied, coming))
     )
-    case.notes = [*now.notes, *left_out, *case.pace_note()]
+    case.notes = [*now.notes, *known.notes(every), *case.pace_note()]
     return case
 
 

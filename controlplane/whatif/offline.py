@@ -3,7 +3,7 @@
 import ast
 import sys
 from argparse import ArgumentParser
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,8 @@ from contract import yamltext
 from controlplane.policy import documents
 from controlplane.statestore.errors import Invalid
 from controlplane.whatif import answer, offlinecluster, sides
-from controlplane.whatif.cases import Case, kept
+from controlplane.whatif.cases import Case
+from controlplane.whatif.jobqueues import JobQueues
 from controlplane.whatif.offlinecluster import LEAVE_OUT, Wrong, from_file
 from controlplane.whatif.redrawing import block_note, resampled
 from simulator.report import document, table
@@ -37,6 +38,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--queues", type=Path, metavar="FILE", help=told)
     policies = "YAML or JSON; again for another one, which is compared to the first; without any, queues share evenly"
     parser.add_argument("--policy", action="append", default=[], type=Path, metavar="FILE", help=policies)
+    moved = "where jobs go of a queue that a policy lacks; again for another one"
+    parser.add_argument("--queue", action="append", default=[], metavar="OLD=NEW", help=moved)
     parser.add_argument("--seeds", type=int, default=1, help="runs of each policy")
     parser.add_argument("--html", type=Path, metavar="FILE", help="write the report there, a page")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the report there, as JSON")
@@ -124,17 +127,30 @@ def _case(options: Json, given: Json) -> Case:
     policies = _policies(options, queues)
 
     def redraw(seed: int) -> list[Submission]:
-        return kept(placeable.of(draw(seed)), policies.values(), list(machines))[0]
+        return placing.kept(placeable.of(draw(seed)))
 
-    used, skipped = kept(placeable.of(jobs), policies.values(), list(machines))
+    placing = JobQueues(policies, list(machines), _moved(options["queue"]))
+    if placing.unknown:
+        raise Wrong(f"--queue: no policy has the leaf {placing.unknown[0]}; name one that is there")
+    able = placeable.of(jobs)
+    used = placing.kept(able)
     if not used:
         raise Wrong("--policy: no job's queue is a leaf of every policy; name the queues as the workload does: "
                     + ", ".join(sorted(queues)[:5]))  # fmt: skip
     name = str(options["path"].name if options["path"] else options["workload"])
     found = Case(name, used, machines, policies, window_s, redraw=redraw)
+    found.moves = placing.moves
     found.generated = options["workload"] == "synthetic"
-    found.notes = [*placeable.note(jobs), *skipped, *found.pace_note(), *_seeds_note(options, jobs)]
+    found.notes = [*placeable.note(jobs), *placing.notes(able), *found.pace_note(), *_seeds_note(options, jobs)]
     return found
+
+
+def _moved(pairs: Sequence[str]) -> dict[str, str]:
+    """What ``--queue OLD=NEW`` says."""
+    for pair in pairs:
+        if not all(pair.partition("=")):
+            raise Wrong(f"--queue: {pair!r} is not OLD=NEW; write root.old=root.new")
+    return dict(pair.split("=", 1) for pair in pairs)
 
 
 def _window_s(jobs: list[Submission]) -> float:

@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from functools import partial
 
 from controlplane.statestore.models import Simulation, SimulationTrace
-from controlplane.whatif import cases, fleet, offlinecluster
+from controlplane.whatif import cases, fleet, jobqueues, offlinecluster
 from controlplane.whatif.cases import Case, Unanswerable
 from controlplane.whatif.fleet import Fleet
+from controlplane.whatif.jobqueues import JobQueues
 from controlplane.whatif.redrawing import block_note, resampled
 from simulator.workload import Machine, Submission
 from simulator.workloads import history
@@ -25,7 +26,8 @@ def of(row: Simulation) -> Case:
             "no node takes containers now, so nothing can be simulated; add nodes, or use the trace's own"
         )
     policies = cases.policies_of(row)
-    known, skipped = cases.kept(jobs, policies.values(), list(machines))
+    queues = JobQueues(policies, list(machines), row.queues)
+    known = queues.kept(jobs)
     if not known:
         raise Unanswerable(_queues_missing(jobs))
     placed, never = _placeable(known, machines)
@@ -34,8 +36,14 @@ def of(row: Simulation) -> Case:
     window_s = (row.ends_at - row.begins_at).total_seconds()
     case = Case(f"trace {row.trace_name}", placed, machines, policies, window_s)
     case.redraw = partial(resampled, placed, placed[-1].at_s)
-    case.drained = dict.fromkeys(policies, found.draining)
-    case.notes = [_nodes_note(row), *([] if row.own_nodes else found.notes), *skipped, *never, *case.pace_note()]
+    case.drained, case.moves = dict.fromkeys(policies, found.draining), queues.moves
+    case.notes = [
+        _nodes_note(row),
+        *([] if row.own_nodes else found.notes),
+        *queues.notes(jobs),
+        *never,
+        *case.pace_note(),
+    ]
     if row.seeds > 1:
         case.notes.append(block_note(placed[-1].at_s))
     return case
@@ -68,11 +76,9 @@ def _placeable(jobs: list[Submission], machines: dict[str, list[Machine]]) -> tu
 
 
 def _queues_missing(jobs: Sequence[Submission]) -> str:
-    names = list(dict.fromkeys(job.queue for job in jobs))
-    some = ", ".join(name[:80] for name in names[:3]) + (" and others" if len(names) > 3 else "")
     return (
-        f"no job of the trace is in a queue that both policies have; its queues are {some}: hand it in with the option "
-        "queue (of sls: queues), which says which of yours they are"
+        f"no job of the trace is in a queue that both policies have; {jobqueues.remedy(jobs)}. Or hand the trace in "
+        "with the option queue (of sls: queues), which says which of yours they are"
     )
 
 

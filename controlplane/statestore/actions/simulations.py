@@ -1,7 +1,7 @@
 """Ask for a what-if simulation, and call one off. ``simulationruns`` is what runners write."""
 
 import datetime as dt
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from django.db import connection, transaction
@@ -29,6 +29,7 @@ class Question:
     whether the last hour's arrivals are taken to repeat meanwhile.
 
     trace: is replayed instead of the history, with own_nodes on its nodes.
+    queues: where jobs go of queues that a policy does not have.
     """
 
     begins_at: dt.datetime
@@ -43,6 +44,7 @@ class Question:
     forecast: bool | None = None
     trace: SimulationTrace | None = None
     own_nodes: bool | None = None
+    queues: dict[str, str] = field(default_factory=dict)
 
 
 def turn() -> None:
@@ -64,14 +66,14 @@ def request(actor: Actor, asked: Question) -> Simulation:
             ends_at=asked.ends_at, base=asked.base, version_id=asked.version, document=asked.document,
             digest=asked.digest, change=asked.change, sub_cluster=asked.sub_cluster, forecast=asked.forecast,
             trace=asked.trace, trace_name=asked.trace.name if asked.trace else "", own_nodes=asked.own_nodes,
-            seeds=asked.seeds,
+            queues=asked.queues, seeds=asked.seeds,
         )  # fmt: skip
         window = {"from": asked.begins_at.isoformat(), "to": asked.ends_at.isoformat()}
         told: dict[str, Any] = {"base": asked.base.pk, "seeds": asked.seeds}
         if asked.sub_cluster:
             told |= {"drain": asked.sub_cluster.name, "forecast": asked.forecast}
         else:
-            told |= {"version": asked.version, "digest": asked.digest}
+            told |= {"version": asked.version, "digest": asked.digest, "queues": asked.queues}
         if asked.trace:
             told |= {"trace": asked.trace.pk, "name": asked.trace.name, "own_nodes": asked.own_nodes}
         record(actor, "simulation.request", f"simulation/{row.pk}", after=window | told)

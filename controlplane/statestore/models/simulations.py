@@ -67,6 +67,7 @@ class Simulation(models.Model):
     trace = models.ForeignKey(SimulationTrace, on_delete=models.SET_NULL, null=True, related_name="+")
     trace_name = models.CharField(max_length=200, blank=True)  # what is replayed instead of the history, if anything
     own_nodes = models.BooleanField(null=True)  # of a trace: on its own nodes, and not on the fleet's
+    queues = models.JSONField(default=dict, db_default={})  # where jobs go of queues that a policy lacks: old -> leaf
     seeds = models.SmallIntegerField(default=1)
     sample = models.FloatField(default=1.0)  # part of the jobs and nodes that is simulated
     result = models.JSONField(null=True)

@@ -78,6 +78,10 @@ def test_lists_have_pages(world: World) -> None:
         ({"document": LESS, "window": "hour", "to": "2020-01-01T00:00:00Z"}, "window"),
         ({"document": LESS, "from": "yesterday", "to": "2020-01-01T00:00:00Z"}, "from"),
         ({"document": LESS, "more": 1}, "more"),
+        ({"document": LESS, "queues": {"root.default": "root.default"}}, "queues.root.default"),
+        ({"document": LESS, "queues": {"root.old": "root.defualt"}}, "queues.root.old"),
+        ({"document": LESS, "queues": {"root.old": 3}}, "queues.root.old"),
+        ({"document": LESS, "queues": ["root.old"]}, "queues"),
     ],
 )
 def test_what_is_wrong_is_named_with_a_remedy(world: World, body: dict[str, Any], field: str) -> None:

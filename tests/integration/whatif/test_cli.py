@@ -90,6 +90,9 @@ def test_an_operator_asks_with_hydractl(hydractl: Hydractl, operator: User, west
     again = hydractl("policy", "simulations", str(answer["id"]))
     assert again.stdout == out
     trace(hydractl, file, tmp_path / "nasa.swf")
+    refused = hydractl("policy", "simulate", str(file), *window, "--queue", "root.old=root.prod")
+    assert "queues.root.old" in refused.stderr and "did you mean root.prod" in refused.stderr
+    assert "is not OLD=NEW" in hydractl("policy", "simulate", str(file), "--queue", "root.old").stderr
     refused = hydractl("policy", "simulate", "4000")
     assert "there is no policy version 4000" in refused.stderr and refused.returncode == 2
 

@@ -4,7 +4,8 @@ import pytest
 
 from controlplane.accounts.models import User
 from controlplane.statestore.models import Node, SubCluster
-from controlplane.whatif import cases, fleet, history
+from controlplane.whatif import fleet, history, jobqueues
+from controlplane.whatif.jobqueues import JobQueues
 from tests.integration.whatif.past import BEGIN, END, Attempt, attempts, busy_hour, job, nodes
 from wire.states import ContainerState, JobState
 
@@ -130,8 +131,24 @@ def test_jobs_whose_queue_a_policy_lacks_are_left_out_of_both(operator: User, we
     jobs = history.read(BEGIN, END).jobs
     other = {"queues": {"default": {"guaranteed": 1.0}}}
     both = {"queues": {"default": {"guaranteed": 0.5}, "prod": {"guaranteed": 0.5, "children": {"etl": {}}}}}
-    kept, notes = cases.kept(jobs, [both, other], ["west"])
+    queues = JobQueues({"both": both, "other": other}, ["west"])
+    kept = queues.kept(jobs)
     assert {job.queue for job in kept} == {"root.default"} and len(kept) == 2
-    (told,) = notes
+    (told,) = queues.notes(jobs)
     assert told.startswith("2 jobs with 50% of all tasks are left out") and "their queue: root.prod.etl." in told
-    assert cases.kept(jobs, [both, both], ["west"]) == (jobs, [])
+    same = JobQueues({"one": both, "other": both}, ["west"])
+    assert (same.kept(jobs), same.notes(jobs)) == (jobs, [])
+
+
+def test_jobs_of_a_queue_that_is_gone_go_where_it_is_said(operator: User, west: SubCluster) -> None:
+    busy_hour(west, operator, 4, ("root.default", "root.prod.etl"))
+    jobs = history.read(BEGIN, END).jobs
+    now = {"queues": {"default": {"guaranteed": 0.5}, "prod": {"guaranteed": 0.5, "children": {"etl": {}}}}}
+    then = {"queues": {"default": {"guaranteed": 1.0}, "batch": {}}}
+    moved = {"root.prod.etl": "root.batch", "root.gone": "root.batch"}
+    queues = JobQueues({"now": now, "then": then}, ["west"], moved)
+    assert queues.kept(jobs) == jobs
+    assert queues.notes(jobs) == ["Under then 2 jobs go, as asked, from root.prod.etl to root.batch."]
+    assert queues.moves == {"now": {}, "then": moved}
+    went = [job.queue for job in jobqueues.placed(jobs, queues.moves["then"])]
+    assert went == [moved.get(job.queue, job.queue) for job in jobs]

@@ -105,6 +105,26 @@ def test_a_question_is_answered(operator: User, west: SubCluster, processes: Non
     assert [(run.lifecycles, run.rounds) for run in again] == told, "a seed says everything, in whatever process"
 
 
+def test_jobs_of_queues_that_a_policy_renames_are_compared(operator: User, west: SubCluster) -> None:
+    nodes(west, 1, vcores_milli=1000)
+    busy_hour(west, operator, 20, ("root.default", "root.prod.etl"))
+    prod = {"guaranteed": 0.9, "children": {"nightly": {}}}
+    renamed = {"queues": {"default": {"guaranteed": 0.1, "open_to_all": True}, "prod": prod}}
+    row = ask(operator, document=renamed, seeds=1, queues={"root.prod.etl": "root.prod.nightly"})
+    case = cases.of(row)
+    result = answer.of(case, [case.simulation(policy, 0).run() for policy in case.policies]).result
+    before, after = ({q["queue"]: q["figures"]["jobs"]["value"]["value"] for q in policy["queues"]}
+                     for policy in result["comparison"]["policies"])  # fmt: skip
+    assert (before["root.prod.etl"], after["root.prod.nightly"]) == (10, 10) and result["jobs"] == 20
+    assert before["root.prod.nightly"] is None and after["root.prod.etl"] is None
+    assert (
+        "Under proposed 10 jobs go, as asked, from root.prod.etl to root.prod.nightly." in result["comparison"]["notes"]
+    )
+    assert queries.one(row.pk)["queues"] == {"root.prod.etl": "root.prod.nightly"}  # type: ignore[index]
+    left_out = cases.of(ask(operator, document=renamed))
+    assert len(left_out.jobs) == 10 and "Say where they go" in left_out.notes[0]
+
+
 def test_samples_of_a_large_history_tell_how_far_they_may_be_off(
     operator: User, west: SubCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:

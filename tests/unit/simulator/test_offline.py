@@ -175,6 +175,8 @@ def test_what_no_node_could_run_is_refused(
         (("--workload", "synthetic", "--option", "queues"), "has no value; write NAME=VALUE"),
         (("--workload", "synthetic", "--option", "queues=none"), "queues: 'none' does not fit"),
         (("--workload", "synthetic", "--policy", "/not/there"), "--policy: /not/there cannot be read"),
+        (("--workload", "synthetic", "--queue", "root.a"), "--queue: 'root.a' is not OLD=NEW"),
+        (("--workload", "synthetic", "--queue", "root.a=root.b"), "--queue: no policy has the leaf root.b"),
         (("--workload", "synthetic", "--seeds", "0"), "--seeds: 0 does not fit"),
         (("--workload", "synthetic", "--machines", "-1"), "--machines: -1 does not fit"),
         (("--run", "1"), "--token: is missing"),

@@ -5,19 +5,22 @@ from typing import Any
 import numpy as np
 import pytest
 
-from controlplane.whatif.cases import kept
+from controlplane.whatif.jobqueues import JobQueues
 from simulator.workload import Submission, SubmittedGroup
 
 JOBS = [Submission(0.0, "root.a", "ann", (SubmittedGroup(1, 1, 1, np.array([1.0])),), 1)]
 
 
 def notes(**changed: Any) -> list[str]:
-    policies: list[dict[str, Any]] = [
-        {"queues": {"a": {"guaranteed": 0.5} | more, "b": {"guaranteed": 0.5}}} for more in ({}, changed)
-    ]
-    found, told = kept(JOBS, policies, [])
-    assert found == JOBS
-    return told
+    queues = JobQueues(
+        {
+            f"{more}": POLICY | {"queues": POLICY["queues"] | {"a": {"guaranteed": 0.5} | more}}
+            for more in ({}, changed)
+        },
+        [],
+    )
+    assert queues.kept(JOBS) == JOBS
+    return queues.notes(JOBS)
 
 
 @pytest.mark.parametrize(
