@@ -16,8 +16,8 @@ Json = dict[str, Any]
 class JobQueues:
     """Jobs stay in the queues that they came with where a policy has them as leaves; else they go where ``moved`` says.
 
-    policies: name -> document. moved: queue -> leaf. moves: what of these is so under each policy. unknown: leaves among
-    them that no policy has.
+    policies: name -> document. moved: queue -> leaf. moves: what of these is so under each policy. unknown: leaves
+    among them that no policy has.
     """
 
     def __init__(
@@ -62,9 +62,9 @@ class JobQueues:
         if missing:
             part = sum(_tasks(job) for job in jobs if job.queue in missing) / max(sum(map(_tasks, jobs)), 1)
             yield (
-                f"{missing.total():,} jobs with {part:.0%} of all tasks are left out, since not both policies have their "
-                f"queue: {_named(missing)}. The others are simulated as if these had not come. Say where they go with "
-                "queues (--queue OLD=NEW)."
+                f"{missing.total():,} jobs with {part:.0%} of all tasks are left out, since not both policies have "
+                f"their queue: {_named(missing)}. The others are simulated as if these had not come. Say where they go "
+                "with queues (--queue OLD=NEW)."
             )
 
     def _moved(self, queues: Counter[str]) -> Iterator[str]:

@@ -2710,6 +2710,7 @@ export interface components {
          *     its ``digest`` and ``change`` are empty. ``from``, ``to``: the window, or of a drain what is looked ahead.
          *     ``trace``: what is replayed instead of the history; null where nothing is, and once its place was needed, when
          *     ``trace_name`` still says what it was. ``own_nodes``: on the trace's; null without one.
+         *     ``queues``: where jobs go of queues that a policy does not have.
          *     ``sample``: part of jobs and nodes that is simulated. ``simulated_s``: how far the slowest run is, while it runs.
          */
         Simulation: {
@@ -2727,6 +2728,10 @@ export interface components {
             /** @default null */
             own_nodes?: boolean | null;
             progress: number;
+            /** @default {} */
+            queues?: {
+                [key: string]: string;
+            };
             /** Format: date-time */
             requested_at: string;
             requested_by: string | null;
@@ -2763,6 +2768,10 @@ export interface components {
             /** @default null */
             own_nodes?: boolean | null;
             progress: number;
+            /** @default {} */
+            queues?: {
+                [key: string]: string;
+            };
             /** Format: date-time */
             requested_at: string;
             requested_by: string | null;
@@ -2797,6 +2806,9 @@ export interface components {
          *     Or, with ``trace``, what a policy would do to the jobs of a file that was handed in, on the fleet's nodes as they
          *     are now, or with ``nodes`` on its own, dealt among the fleet's sub-clusters. It begins now, and has no window.
          *
+         *     ``queues``, without ``drain``: where jobs go of a queue that a policy does not have, from its path to that of a
+         *     leaf of the policy that is asked about. Jobs that have no queue under one of both are left out.
+         *
          *     More ``seeds`` say more surely what is chance.
          */
         SimulationRequest: {
@@ -2829,6 +2841,10 @@ export interface components {
              * @default null
              */
             nodes?: ("fleet" | "trace") | null;
+            /** @default null */
+            queues?: {
+                [key: string]: string;
+            } | null;
             /** @default 3 */
             seeds?: number;
             /** @default null */

@@ -12,13 +12,11 @@ JOBS = [Submission(0.0, "root.a", "ann", (SubmittedGroup(1, 1, 1, np.array([1.0]
 
 
 def notes(**changed: Any) -> list[str]:
-    queues = JobQueues(
-        {
-            f"{more}": POLICY | {"queues": POLICY["queues"] | {"a": {"guaranteed": 0.5} | more}}
-            for more in ({}, changed)
-        },
-        [],
-    )
+    policies: dict[str, Any] = {
+        name: {"queues": {"a": {"guaranteed": 0.5} | more, "b": {"guaranteed": 0.5}}}
+        for name, more in (("now", {}), ("then", changed))
+    }
+    queues = JobQueues(policies, [])
     assert queues.kept(JOBS) == JOBS
     return queues.notes(JOBS)
 

@@ -3,6 +3,7 @@ import { ApiError } from "../../api/client";
 import { clear, domain, few, inUseOverTime, mainRows, partRows } from "./model/answer";
 import { doing, milestone, NO_TRACE, requestOf, simulateCommand, whatOf, windowWords, type Chosen } from "./model/asking";
 import { change, number, value, verdict } from "./model/figures";
+import { movedTo, renamed } from "./model/renamed";
 import type { Compared, Estimate, Simulation, SimulationResult } from "./types";
 
 const bare = (v: number | null): Estimate => ({ value: v, low: null, high: null, over: "", count: 1 });
@@ -51,6 +52,26 @@ const RESULT = {
   runs: [run("version 2, in force", [0.5, 0.6]), run("version 2, in force", null), run("proposed", [0.7])],
 } as unknown as SimulationResult;
 
+describe("queues that are gone", () => {
+  const before = { queues: { ads: {}, web: { children: { front: {}, back: {} } }, etl: {}, lab: {} } };
+  const after = { queues: { ads: { children: { bids: {} } }, web: {}, prod: { children: { etl: {} } }, other: {} } };
+  const found = renamed(before, after);
+  it("go where their names suggest, or nowhere", () => {
+    expect(found.leaves).toEqual(["root.ads.bids", "root.web", "root.prod.etl", "root.other"]);
+    expect(found.gone).toEqual([
+      { queue: "root.ads", guess: "root.ads.bids" }, { queue: "root.web.front", guess: "root.web" }, { queue: "root.web.back", guess: "root.web" },
+      { queue: "root.etl", guess: "root.prod.etl" }, { queue: "root.lab", guess: "" },
+    ]);
+    expect(renamed(before, before).gone).toEqual([]);
+  });
+  it("go where it is said", () => {
+    const queues = movedTo(found.gone, { "root.ads": " ", "root.lab": "root.other" });
+    expect(queues).toEqual({ "root.web.front": "root.web", "root.web.back": "root.web", "root.etl": "root.prod.etl", "root.lab": "root.other" });
+    expect(requestOf({ ...CHOSEN, queues }, { version: 7 })).toEqual({ version: 7, window: "hour", seeds: 3, queues });
+    expect(simulateCommand({ ...CHOSEN, queues: { "root.etl": "root.prod.etl" } }, { version: 7 })).toBe("hydractl policy simulate 7 --queue root.etl=root.prod.etl");
+  });
+});
+
 describe("an answer", () => {
   it("shows clear changes first, then the largest, then what cannot be said", () => {
     expect(partRows(RESULT, "queue", "wait_mean_s").map((row) => row.name)).toEqual(["root.e", "root.b", "root.a", "root.c", "root.d"]);
@@ -86,7 +107,7 @@ describe("an answer", () => {
   it("names a few", () => expect([few(["a", "b"]), few(["a", "b", "c"], 1)]).toEqual(["a, b", "a and 2 more"]));
 });
 
-const CHOSEN: Chosen = { window: "hour", from: "", to: "", seeds: "3", trace: NO_TRACE };
+const CHOSEN: Chosen = { window: "hour", from: "", to: "", seeds: "3", trace: NO_TRACE, queues: {} };
 
 describe("a question", () => {
   it("is the window or the span, and the document or the version", () => {

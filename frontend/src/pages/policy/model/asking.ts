@@ -12,6 +12,8 @@ export interface Chosen {
   to: string;
   seeds: string;
   trace: ChosenTrace;
+  /** Where jobs go of queues that a policy does not have. */
+  queues: Record<string, string>;
 }
 
 /** A trace that was handed in before, or a file to hand in. */
@@ -43,9 +45,10 @@ export function requestOf(chosen: Chosen, what: What): SimulationRequest | ApiEr
   if (!Number.isInteger(seeds) || seeds < 1 || seeds > SEEDS_MOST) errors.push(fieldError("seeds", `is not a whole number from 1 to ${SEEDS_MOST}`, "3 is enough for most questions"));
   if (chosen.window === "trace") errors.push(...traceErrors(chosen.trace));
   if (errors.length) return new ApiError(0, "The question is not complete", "", errors);
-  if (chosen.window === "trace") return { ...what, trace: chosen.trace.kept, nodes: chosen.trace.ownNodes ? "trace" : "fleet", seeds };
+  const moved = Object.keys(chosen.queues).length ? { queues: chosen.queues } : {};
+  if (chosen.window === "trace") return { ...what, trace: chosen.trace.kept, nodes: chosen.trace.ownNodes ? "trace" : "fleet", seeds, ...moved };
   const window = chosen.window === "span" ? { from: new Date(chosen.from).toISOString(), to: new Date(chosen.to).toISOString() } : { window: chosen.window };
-  return { ...what, ...window, seeds };
+  return { ...what, ...window, seeds, ...moved };
 }
 
 function traceErrors({ kept, file, options }: ChosenTrace) {
@@ -78,6 +81,7 @@ export function simulateCommand(chosen: Chosen, what: What): string {
     words.push("--from", utc(chosen.from), "--to", utc(chosen.to));
   } else if (chosen.window === "trace") words.push(...traceWords(chosen.trace));
   else if (chosen.window !== "hour") words.push("--last", chosen.window);
+  for (const [old, to] of Object.entries(chosen.queues)) words.push("--queue", `${old}=${to}`);
   if (chosen.seeds !== "3") words.push("--seeds", chosen.seeds || "…");
   return hydractl(...words);
 }

@@ -64,6 +64,7 @@ function Facts({ simulation: s }: { simulation: SimulationDetail }) {
       <div><dt>Asked</dt><dd>{moment(s.requested_at)}</dd></div>
       {s.started_at && s.ended_at && <div><dt>Took</dt><dd>{duration(Date.parse(s.ended_at) - Date.parse(s.started_at))}</dd></div>}
       <div><dt>Seeds</dt><dd>{s.seeds}</dd></div>
+      {s.queues && Object.keys(s.queues).length > 0 && <div><dt>Jobs go</dt><dd>{Object.entries(s.queues).slice(0, 3).map(([old, to]) => `from ${old} to ${to}`).join(", ")}{Object.keys(s.queues).length > 3 && " and others"}</dd></div>}
       {s.sample < 1 && <div><dt>Sample</dt><dd>{(100 * s.sample).toFixed(1)} % of jobs and nodes</dd></div>}
     </dl>
   );
