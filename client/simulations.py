@@ -57,13 +57,22 @@ class SimulationCalls:
         return answers.read(SimulationDetail, self._transport.request("POST", _PATH, json=body).json())
 
     def request_drain_simulation(
-        self, sub_cluster: str, *, horizon_s: int | None = None, forecast: bool = True, seeds: int = 3
+        self,
+        sub_cluster: str,
+        *,
+        horizon_s: int | None = None,
+        forecast: bool = True,
+        deadline_s: int | None = None,
+        seeds: int = 3,
     ) -> SimulationDetail:
         """What would wait if this sub-cluster were drained now? ``horizon_s`` ahead: an hour, a week at most.
 
-        ``forecast``: jobs are taken to come as in the last hour. The answer is there when ``wait_simulation`` returns.
+        ``forecast``: jobs are taken to come as in the last hour. ``deadline_s``: after it what still runs there is
+        stopped; never, if left out. The answer is there when ``wait_simulation`` returns.
         """
         body = {"drain": sub_cluster, "horizon_s": horizon_s, "forecast": forecast, "seeds": seeds}
+        if deadline_s is not None:
+            body |= {"deadline_s": deadline_s}
         return answers.read(SimulationDetail, self._transport.request("POST", _PATH, json=body).json())
 
     def simulation_traces(self) -> list[SimulationTrace]:

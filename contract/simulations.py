@@ -18,7 +18,8 @@ class SimulationRequest(Request):
     ``to``, say otherwise. One of ``document`` and ``version``.
 
     Or, with ``drain``, what would wait if that sub-cluster were drained now: ``horizon_s`` ahead, an hour unless it
-    says otherwise, with jobs coming as in the last hour unless ``forecast`` is false.
+    says otherwise, with jobs coming as in the last hour unless ``forecast`` is false. What still runs there after
+    ``deadline_s`` is stopped, as in a drain with that deadline; without it, never.
 
     Or, with ``trace``, what a policy would do to the jobs of a file that was handed in, on the fleet's nodes as they
     are now, or with ``nodes`` on its own, dealt among the fleet's sub-clusters. It begins now, and has no window.
@@ -36,6 +37,7 @@ class SimulationRequest(Request):
     drain: str | None = Field(default=None, min_length=1, max_length=63, description="A sub-cluster's name")
     horizon_s: Whole | None = Field(default=None, ge=60, le=7 * 86_400, description="With drain: so far ahead")
     forecast: bool | None = Field(default=None, description="With drain: jobs come as in the last hour")
+    deadline_s: Whole | None = Field(default=None, ge=0, le=30 * 86_400, description="With drain: its deadline")
     trace: Whole | None = Field(default=None, ge=1, lt=2**63, description="A number of GET /api/v1/simulations/traces")
     nodes: Literal["fleet", "trace"] | None = Field(default=None, description="With trace: whose; fleet by default")
     queues: dict[str, str] | None = Field(default=None, max_length=QUEUES_MOST)
@@ -45,8 +47,8 @@ class SimulationRequest(Request):
 class Simulation(Answer):
     """``base``: the version in force then, to which is compared. ``version``: null where a document was given;
     ``digest``: of what it says, the same as of a version that says it. ``change``: the change against ``base`` that
-    matters most and how many more there are, in words. Of a drain: ``sub_cluster``, that is drained
-    with ``base`` in force, and whether there is a ``forecast``, both null of a policy; its ``version`` is null, and
+    matters most and how many more there are, in words. Of a drain: ``sub_cluster``, that is drained with ``base`` in
+    force, whether there is a ``forecast``, and its ``deadline_s``, all null of a policy; its ``version`` is null, and
     its ``digest`` and ``change`` are empty. ``from``, ``to``: the window, or of a drain what is looked ahead.
     ``trace``: what is replayed instead of the history; null where nothing is, and once its place was needed, when
     ``trace_name`` still says what it was. ``own_nodes``: on the trace's; null without one.
@@ -77,6 +79,7 @@ class Simulation(Answer):
     trace_name: str = ""
     own_nodes: bool | None = None
     queues: dict[str, str] = {}
+    deadline_s: float | None = None
 
     @property
     def ended(self) -> bool:
@@ -238,7 +241,8 @@ class DrainedGroup(Answer):
 
 
 class SimulatedDrain(Answer):
-    """What waits because ``sub_cluster`` is drained at ``at``, seen ``horizon_s`` ahead.
+    """What waits because ``sub_cluster`` is drained at ``at``, seen ``horizon_s`` ahead, with what comes last seen on
+    until ``seen_s``. What still runs there after ``deadline_s`` is stopped, and begins elsewhere; null: never.
 
     ``jobs`` and ``containers``: that waited for more than ``waits_s`` and would not have; ``longer_jobs`` and
     ``longer_containers``: that would have waited too, but less by more than that. ``wait_mean_s``: how much longer
@@ -246,7 +250,8 @@ class SimulatedDrain(Answer):
     ``never``: what could start nowhere else, 100 at most of ``total_never`` groups in ``never_jobs`` jobs;
     ``never_forecast``: arriving jobs that are like that.
     ``running`` containers are there at first, ``services`` of them of services, which leave. ``empty_s``: so long
-    after ``at`` nothing is left there; null where something is, ``left`` containers."""
+    after ``at`` nothing is left there; null where something is at ``seen_s``, ``left`` containers.
+    ``lost_core_hours``: how much more work of attempts that do not succeed."""
 
     sub_cluster: str
     at: dt.datetime
@@ -261,6 +266,9 @@ class SimulatedDrain(Answer):
     wait_mean_s: SimulatedEstimate
     empty_s: SimulatedEstimate
     left: float
+    seen_s: float | None = None
+    deadline_s: float | None = None
+    lost_core_hours: SimulatedEstimate | None = None
     queues: list[DrainedQueue]
     total_queues: int
     live: list[DrainedJob]

@@ -139,12 +139,12 @@ class Simulation:
         """The sub-cluster's leader is gone, and another one leads ``gap_s`` later."""
         self.at(at_s, lambda s: s._leaderless(sub, gap_s))
 
-    def drain(self, sub: int, at_s: float) -> None:
+    def drain(self, sub: int, at_s: float, deadline_s: float | None = None) -> None:
         """Operators empty the sub-cluster: services leave now, nothing new comes, what runs may end.
 
-        ``Run.emptied`` says when nothing is left there.
+        deadline_s: after ``at_s``, when what still runs is stopped. ``Run.emptied`` says when nothing is left there.
         """
-        self.at(at_s, lambda s: s._drain(sub))
+        self.at(at_s, lambda s: s._drain(sub, deadline_s))
 
     def run(self, on_progress: Callable[[float], None] | None = None) -> Run:
         """Until everything has ended, or ``until_s``. on_progress: called with the simulation's time, now and
@@ -240,8 +240,12 @@ class Simulation:
         site.own.lease.holder, site.next_s, site.has_leader = "", NEVER, False
         self.at(self.clock.now + gap_s, lambda s: s._touch(sub, Site.lead))
 
-    def _drain(self, sub: int) -> None:
-        self.rows.subs[sub].state = "draining"
+    def _drain(self, sub: int, deadline_s: float | None) -> None:
+        own = self.rows.subs[sub]
+        own.state = "draining"
+        if deadline_s is not None:
+            own.deadline_us = self.clock.now_us() + int(deadline_s * 1e6)
+            self.at(self.clock.now + deadline_s, lambda s: s._hint((sub,)))
         self.rows.add_intent(sub, "maintenance")
         self._hint((sub,))
         self._empty(sub)

@@ -17,6 +17,9 @@ def show_drained(d: SimulatedDrain, limit: int) -> None:
     print(f"* all of these wait {_time(d.wait_mean_s.value)} longer on average{_range(d.wait_mean_s)}")
     print(f"* {d.running:,} containers run there now; {d.services:,} of them are of services, and leave")
     print(f"* {_empty(d)}")
+    if d.lost_core_hours is not None and d.deadline_s is not None:
+        lost = value(d.lost_core_hours.value, "core hours")
+        print(f"* what still runs there after {_time(d.deadline_s)} is stopped, and begins elsewhere: {lost} are lost")
     if d.total_never or d.never_forecast:
         print(
             f"* {d.total_never:,} task groups of {d.never_jobs:,} live jobs could start nowhere else, nor could "
@@ -47,7 +50,7 @@ def show_drained(d: SimulatedDrain, limit: int) -> None:
 
 def _empty(d: SimulatedDrain) -> str:
     if d.empty_s.value is None:
-        return f"it is not empty by then: {_mean(d.left)} containers are left"
+        return f"it is not empty within {_time(d.seen_s or d.horizon_s)}: {_mean(d.left)} containers are left then"
     return f"it is empty after {_time(d.empty_s.value)}{_range(d.empty_s)}"
 
 

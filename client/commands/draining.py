@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from client.commands.common import connected
-from client.commands.nodes import seconds
+from client.commands.nodes import NEVER, deadline_s, seconds
 from client.commands.simulating import keep, show_answer, waited
 from client.commands.subclusters import NameArgument, group
 from client.screen import Format, OutputOption, print_json
@@ -20,6 +20,9 @@ def simulate_drain(
     name: NameArgument,
     *,
     ahead: Annotated[str, typer.Option("--ahead", help="How far, like 4h or 2d; a week at most.")] = "1h",
+    deadline: Annotated[
+        str, typer.Option("--deadline", help="From now, like 2h: what runs then is stopped. never: nothing is.")
+    ] = NEVER,
     forecast: Annotated[bool, typer.Option(help="Jobs are taken to come as in the last hour.")] = True,
     seeds: Annotated[int, typer.Option(min=1, max=10, help="Runs of each side; more tell chance apart.")] = 3,
     to_json: Annotated[Path | None, typer.Option("--json", help="Write the whole answer there.")] = None,
@@ -30,9 +33,11 @@ def simulate_drain(
     output: OutputOption = Format.table,
 ) -> None:
     """What would wait if it were drained now, and for how long. Changes nothing."""
-    horizon_s = seconds(ahead, "ahead")
+    horizon_s, limit_s = seconds(ahead, "ahead"), deadline_s(deadline)
     with connected(ctx) as client:
-        asked = client.request_drain_simulation(name, horizon_s=horizon_s, forecast=forecast, seeds=seeds)
+        asked = client.request_drain_simulation(
+            name, horizon_s=horizon_s, forecast=forecast, deadline_s=limit_s, seeds=seeds
+        )
         found = waited(client, asked)
         keep(client, found, to_json, to_html)
     print_json(found) if output is Format.json else show_answer(found, limit)

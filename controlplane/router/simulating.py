@@ -33,7 +33,7 @@ def question(asked: SimulationRequest) -> Question:
         raise _wrong(
             "nodes", "says whose nodes a trace is simulated on, and none is named", "leave it out, or give trace"
         )
-    for name in ("horizon_s", "forecast"):
+    for name in ("horizon_s", "forecast", "deadline_s"):
         if getattr(asked, name) is not None:
             raise _wrong(name, "says something of a drain, and none is asked for", "leave it out, or give drain")
     trace, (begin, end) = _traced(asked, now) if asked.trace is not None else (None, _window(asked, now))
@@ -96,7 +96,8 @@ def _drain(asked: SimulationRequest, now: dt.datetime) -> Question:
     held = _held(*documents.validate(versions.written(base)), now)
     end = now + dt.timedelta(seconds=asked.horizon_s or HORIZON_S)
     forecast = asked.forecast is not False
-    return Question(now, end, base, held, seeds=asked.seeds, sub_cluster=row, forecast=forecast)
+    return Question(now, end, base, held, seeds=asked.seeds, sub_cluster=row, forecast=forecast,
+                    deadline_s=asked.deadline_s)  # fmt: skip
 
 
 def _drainable(name: str) -> SubCluster:

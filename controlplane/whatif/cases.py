@@ -30,7 +30,8 @@ class Case:
 
     accounts: whether users are called as ``history`` calls accounts.
     running_jobs: those that run already. drained: by policy's name, the
-    sub-clusters that are emptied from the beginning on. drain: what is asked
+    sub-clusters that are emptied from the beginning on, and after how many
+    seconds what still runs there is stopped, None: never. drain: what is asked
     about one of these. redraw: the jobs of another seed, alike for all
     policies; None: all seeds have the same. generated: these are of a
     generator, so no seed's are drawn from another's. samples: how many ``jobs``
@@ -47,7 +48,7 @@ class Case:
     samples: int = 1
     notes: list[str] = field(default_factory=list)
     running_jobs: Sequence[RunningJob] = ()
-    drained: dict[str, list[str]] = field(default_factory=dict)
+    drained: dict[str, dict[str, float | None]] = field(default_factory=dict)
     drain: Drain | None = None
     redraw: Callable[[int], Sequence[Submission]] | None = None
     generated: bool = False
@@ -96,9 +97,9 @@ class Case:
         return seed % self.samples
 
     def setup(self, policy: str, seed: int) -> Setup:
-        until_s = self.window_s * (1 + pace.TAIL)
         return Setup(
-            self.sub_clusters, self.policies[policy], self.pace, seed, pace.period_of(until_s), until_s, name=policy,
+            self.sub_clusters, self.policies[policy], self.pace, seed, pace.period_of(self.until_s), self.until_s,
+            name=policy,
             running_jobs=self.running_jobs, waits=self.drain is not None,
             drawn_from=self.drawn_from(seed),
         )  # fmt: skip
@@ -108,9 +109,15 @@ class Case:
         jobs = self.redraw(seed) if seed and self.redraw is not None else self.jobs
         found = Simulation(self.setup(policy, seed), jobqueues.placed(jobs, self.moves.get(policy, {})), self.workload)
         for number, name in enumerate(self.sub_clusters, 1):
-            if name in self.drained.get(policy, ()):
-                found.drain(number, 0.0)
+            drained = self.drained.get(policy, {})
+            if name in drained:
+                found.drain(number, 0.0, drained[name])
         return found
+
+    @property
+    def until_s(self) -> float:
+        """What came last is seen to its end, if it can be."""
+        return self.window_s * (1 + pace.TAIL)
 
     @property
     def pace(self) -> Pace:
@@ -139,7 +146,7 @@ def of(row: Row) -> Case:
     found = Case(window, jobs, machines.sub_clusters, policies, recorded.window_s, recorded.sample, len(samples))
     found.accounts, found.moves = True, queues.moves
     found.redraw = partial(redrawn, samples, recorded.window_s)
-    found.drained = dict.fromkeys(policies, machines.draining)
+    found.drained = dict.fromkeys(policies, dict.fromkeys(machines.draining))
     closed = _draining_note(machines.draining)
     found.notes = [*queues.notes(recorded.jobs), *recorded.notes, *machines.notes, *closed, *found.pace_note()]
     if row.seeds > len(samples):

@@ -9,6 +9,7 @@ import numpy as np
 
 from controlplane.statestore.models import Job
 from simulator.compare import PAIRS, Estimate, over_seeds
+from simulator.figures import CORE_HOUR
 from simulator.measures import Run, Waited
 from simulator.workload import RunningJob, Submission
 
@@ -32,10 +33,11 @@ class Stuck:
 @dataclass(frozen=True, slots=True)
 class Drain:
     """live: so many of the case's submissions, the first, are jobs that are live. never_forecast: jobs that come and
-    could start nowhere else."""
+    could start nowhere else. deadline_s: after ``at``, when what still runs there is stopped; None: never."""
 
     sub_cluster: str
     at: dt.datetime
+    deadline_s: float | None
     live: int
     never: list[Stuck]
     never_forecast: int
@@ -88,7 +90,7 @@ def moved(before: Waited, after: Waited, waits_s: float) -> Moved:
 
 def of(
     drain: Drain, submitted: Sequence[Submission], running_jobs: Sequence[RunningJob], runs: Sequence[Run],
-    waits_s: float, horizon_s: float,
+    waits_s: float, seen_s: float, horizon_s: float,
 ) -> Json:  # fmt: skip
     """What ``simulationshapes.SimulatedDrain`` describes. runs: without the drain, then with it. One query."""
     first = runs[0].policy
@@ -96,10 +98,15 @@ def of(
     after = [run for run in runs if run.policy != first]
     pairs = [moved(_known(before[run.seed]), _known(run.waited), waits_s) for run in after]
     names = ("jobs", "containers", "longer_jobs", "longer_containers", "wait_mean_s")
+    lost = {run.seed: run.wasted.sum() for run in runs if run.policy == first}
+    lost_core_h = [(run.wasted.sum() - lost[run.seed]) / CORE_HOUR for run in after]
     empty_s = [run.emptied.get(drain.sub_cluster, np.nan) for run in after]
     empty_s = [np.nan] * len(after) if np.isnan(empty_s).any() else empty_s
-    values = np.array([[*pair.figures(), empty] for pair, empty in zip(pairs, empty_s, strict=True)], np.float64)
-    figures = dict(zip((*names, "empty_s"), map(_estimate, over_seeds(values, PAIRS).each()), strict=True))
+    rows = [[*pair.figures(), *more] for pair, *more in zip(pairs, empty_s, lost_core_h, strict=True)]
+    values = np.array(rows, np.float64)
+    figures = dict(
+        zip((*names, "empty_s", "lost_core_hours"), map(_estimate, over_seeds(values, PAIRS).each()), strict=True)
+    )
     by_job = np.array([pair.by_job() for pair in pairs])
     here = [
         (each.job.service, len(p.task)) for each in running_jobs for p in each.running if p.sub == drain.sub_cluster
@@ -108,6 +115,8 @@ def of(
         "sub_cluster": drain.sub_cluster,
         "at": drain.at.isoformat(),
         "horizon_s": horizon_s,
+        "deadline_s": drain.deadline_s,
+        "seen_s": seen_s,
         "waits_s": waits_s,
         "running": sum(count for _, count in here),
         "services": sum(count for service, count in here if service),

@@ -35,7 +35,7 @@ def section_of(found: Json) -> str:
 
 def sentences(found: Json) -> list[str]:
     """The answer in words."""
-    name, horizon = found["sub_cluster"], _seconds(found["horizon_s"])
+    name = found["sub_cluster"]
     new, longer = _counted(found, "containers", "jobs"), _counted(found, "longer_containers", "longer_jobs")
     empty_s = found["empty_s"]["value"]
     lines = [
@@ -47,7 +47,13 @@ def sentences(found: Json) -> list[str]:
     if empty_s is not None:
         lines.append(f"{name} would be empty after {_seconds(empty_s)}.")
     else:
-        lines.append(f"{name} would not be empty {horizon} ahead: {_count(found['left'])} containers would be left.")
+        left = _count(found["left"])
+        lines.append(f"{name} would not be empty within {_seconds(found['seen_s'])}: {left} containers would be left.")
+    if found["deadline_s"] is not None:
+        lines.append(
+            f"What still runs there after {_seconds(found['deadline_s'])} would be stopped and begin elsewhere: "
+            f"{found['lost_core_hours']['value']:,.2f} core hours of work would be lost."
+        )
     if found["total_never"] or found["never_forecast"]:
         lines.append(
             f"{found['total_never']:,} task groups of {found['never_jobs']:,} live jobs could start nowhere else, and "

@@ -1,6 +1,7 @@
 """From a question about a drain to what the simulator needs: what is live now, what is to come, and who is stuck."""
 
 import datetime as dt
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -19,7 +20,7 @@ from controlplane.whatif.fleet import Fleet
 from controlplane.whatif.history import Recorded
 from controlplane.whatif.jobqueues import JobQueues
 from controlplane.whatif.snapshot import LiveJobs, LiveReader
-from simulator.workload import RunningJob, Submission, SubmittedGroup
+from simulator.workload import RunningContainers, RunningJob, Submission, SubmittedGroup
 from wire.resources import AXES
 
 ARRIVALS = dt.timedelta(hours=1)  # so much of the past is taken to repeat
@@ -44,7 +45,8 @@ def of(row: Simulation) -> Case:
     horizon_s = (row.ends_at - row.begins_at).total_seconds()
     now = _read(row, horizon_s)
     name = row.sub_cluster.name if row.sub_cluster else ""
-    emptied = now.machines.draining
+    deadlines = {sub.name: sub.deadline for sub in now.machines.known.values() if sub.state == State.DRAINING}
+    emptied = {each: at and max(0.0, (at - now.at).total_seconds()) for each, at in deadlines.items()}
     document = versions.readable(row.document)
     policies = {"as it is": document, f"{name} drained": document}
     coming = list(repeated(now.come.jobs, horizon_s)) if now.come else []
@@ -58,10 +60,15 @@ def of(row: Simulation) -> Case:
     workload = f"from {now.at:%Y-%m-%d %H:%M:%S} UTC on, {horizon_s:,.0f} s ahead"
     case = Case(workload, [*waiting, *coming], now.machines.sub_clusters, policies, horizon_s, now.sample)
     case.running_jobs, case.accounts = running_jobs, True
-    case.drained = {"as it is": emptied, f"{name} drained": [*emptied, name]}
-    ties = _TiedGroups(now.machines, name, document)
+    case.drained = {"as it is": emptied, f"{name} drained": emptied | {name: row.deadline_s}}
+    ties = _TiedGroups(now.machines, name, document, row.deadline_s)
     case.drain = Drain(
-        name, now.at, len(running_jobs) + len(waiting), ties.live(running_jobs, waiting), sum(map(ties.tied, coming))
+        name,
+        now.at,
+        row.deadline_s,
+        len(running_jobs) + len(waiting),
+        ties.live(running_jobs, waiting),
+        sum(map(ties.tied, coming)),
     )
     case.notes = [*now.notes, *known.notes(every), *case.pace_note()]
     return case
@@ -133,7 +140,8 @@ def _checked(machines: Fleet, row: Simulation) -> None:
 class _TiedGroups:
     """Which groups only the drained sub-cluster has a node for, however empty the others are. Two queries."""
 
-    def __init__(self, machines: Fleet, name: str, document: Json) -> None:
+    def __init__(self, machines: Fleet, name: str, document: Json, deadline_s: float | None) -> None:
+        self._deadline_s = math.inf if deadline_s is None else deadline_s
         self._numbers = {sub.name: number for number, sub in machines.known.items()}
         self._own = self._numbers[name]
         self._reach = reaches(document, self._numbers)
@@ -158,10 +166,17 @@ class _TiedGroups:
         for each in [*running_jobs, *(RunningJob(job, ()) for job in waiting)]:
             for no, group in enumerate(each.job.groups):
                 mine = [part for part in each.running if part.group == no]
-                stays = sum(len(part.task) for part in mine if part.sub != own or not each.job.service)
+                stays = sum(len(part.task) if part.sub != own else self._ends(each.job, part) for part in mine)
                 if group.count > stays and (why := self.why(each.job, group)):
                     found.append(Stuck(each.job.number, each.job.queue, group.name, group.count - stays, why))
         return found
+
+    def _ends(self, job: Submission, part: RunningContainers) -> int:
+        """How many of them, which run in what is drained, end there by themselves."""
+        if job.service:
+            return 0
+        left_s = job.groups[part.group].run_s[part.task] - part.ran_s
+        return int((left_s <= self._deadline_s).sum())
 
     def tied(self, job: Submission) -> bool:
         """Whether some of it could start nowhere else."""

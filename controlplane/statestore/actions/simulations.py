@@ -26,7 +26,8 @@ class Question:
     change: what it changes first of all, in words.
 
     sub_cluster: is drained, with the policy in force on both sides; forecast:
-    whether the last hour's arrivals are taken to repeat meanwhile.
+    whether the last hour's arrivals are taken to repeat meanwhile; deadline_s:
+    when what still runs there is stopped, None: never.
 
     trace: is replayed instead of the history, with own_nodes on its nodes.
     queues: where jobs go of queues that a policy does not have.
@@ -44,6 +45,7 @@ class Question:
     forecast: bool | None = None
     trace: SimulationTrace | None = None
     own_nodes: bool | None = None
+    deadline_s: float | None = None
     queues: dict[str, str] = field(default_factory=dict)
 
 
@@ -67,11 +69,12 @@ def request(actor: Actor, asked: Question) -> Simulation:
             digest=asked.digest, change=asked.change, sub_cluster=asked.sub_cluster, forecast=asked.forecast,
             trace=asked.trace, trace_name=asked.trace.name if asked.trace else "", own_nodes=asked.own_nodes,
             queues=asked.queues, seeds=asked.seeds,
+            deadline_s=asked.deadline_s,
         )  # fmt: skip
         window = {"from": asked.begins_at.isoformat(), "to": asked.ends_at.isoformat()}
         told: dict[str, Any] = {"base": asked.base.pk, "seeds": asked.seeds}
         if asked.sub_cluster:
-            told |= {"drain": asked.sub_cluster.name, "forecast": asked.forecast}
+            told |= {"drain": asked.sub_cluster.name, "forecast": asked.forecast, "deadline_s": asked.deadline_s}
         else:
             told |= {"version": asked.version, "digest": asked.digest, "queues": asked.queues}
         if asked.trace:

@@ -64,6 +64,7 @@ class Simulation(models.Model):
     change = models.CharField(max_length=300, blank=True)  # what the document changes first of all, in words
     sub_cluster = models.ForeignKey(SubCluster, on_delete=models.PROTECT, null=True, related_name="+")  # is drained
     forecast = models.BooleanField(null=True)  # of a drain: whether the last hour's arrivals are taken to repeat
+    deadline_s = models.FloatField(null=True)  # of a drain: after it what still runs there is stopped; null: never
     trace = models.ForeignKey(SimulationTrace, on_delete=models.SET_NULL, null=True, related_name="+")
     trace_name = models.CharField(max_length=200, blank=True)  # what is replayed instead of the history, if anything
     own_nodes = models.BooleanField(null=True)  # of a trace: on its own nodes, and not on the fleet's

@@ -190,6 +190,9 @@ def test_a_drain_is_asked_about_with_the_policy_in_force(world: World) -> None:
         ({"drain": "other", "seeds": 0}, "seeds", ""),
         ({"document": LESS, "horizon_s": 600}, "horizon_s", "none is asked for"),
         ({"document": LESS, "forecast": True}, "forecast", "none is asked for"),
+        ({"document": LESS, "deadline_s": 60}, "deadline_s", "none is asked for"),
+        ({"drain": "other", "deadline_s": -1}, "deadline_s", ""),
+        ({"drain": "other", "queues": {"root.a": "root.default"}}, "queues", "stands beside drain"),
     ],
 )
 def test_what_is_wrong_about_a_drain_is_named(world: World, body: dict[str, Any], field: str, words: str) -> None:

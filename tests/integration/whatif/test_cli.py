@@ -148,6 +148,8 @@ def test_an_operator_asks_what_a_drain_would_do(
     SimulationDetail.model_validate(answer, extra="forbid")
     assert answer["kind"] == "drain" and answer["result"]["drained"]["running"] == 2
     assert "What draining east would do" in page.read_text()
+    stopped = hydractl("sub-cluster", "simulate-drain", "east", "--ahead", "20m", "--deadline", "1m", "--no-forecast")
+    assert "what still runs there after 60.0 s is stopped" in stopped.stdout, stopped.stdout + stopped.stderr
     listed = hydractl("policy", "simulations")
     assert "drain of east" in listed.stdout
     again = hydractl("policy", "simulations", str(answer["id"]))

@@ -88,6 +88,37 @@ def test_what_waits_is_what_one_works_out_by_hand(operator: User, west: SubClust
     assert [(q["queue"], q["jobs"], q["containers"]) for q in found["queues"]] == [("root.default", 1, 3)]
 
 
+def test_what_still_runs_at_the_deadline_begins_elsewhere(operator: User, west: SubCluster, east: SubCluster) -> None:
+    nodes(west, 1)
+    nodes(east, 1, labels={"zone": "lab"})
+    here, there = Node.objects.get(name="west-1"), Node.objects.get(name="east-1")
+    past.live(west, operator, [{"count": 4, "estimated_duration_s": 190.0}], [(0, 4, here)])  # until 90
+    past.live(east, operator, [{"count": 1, "estimated_duration_s": 120.0}], [(0, 1, there)])  # until 20
+    job = past.live(east, operator, [{"count": 2, "estimated_duration_s": 300.0}], [(0, 2, there)])  # until 200
+    tied = past.live(
+        east, operator, [{"count": 1, "node_labels": "zone == lab", "estimated_duration_s": 300.0}], [(0, 1, there)]
+    )
+    found = drained(ask(operator, "east", deadline_s=60.0))
+    assert found["deadline_s"] == 60 and found["empty_s"]["value"] == pytest.approx(60, abs=5)
+    # Three are stopped after 160 s each; two begin again where 30 s later there is room, one has no place any more.
+    assert found["lost_core_hours"]["value"] == pytest.approx(3 * 160 / 3600, rel=0.05)
+    waits = {row["job"]: row["wait_s"] for row in found["live"]}
+    assert waits.keys() == {job, tied} and waits[job] == pytest.approx(30, abs=5) and waits[tied] > 3600
+    assert [(n["job"], n["containers"]) for n in found["never"]] == [(tied, 1)]
+    found = drained(ask(operator, "east"))
+    assert found["deadline_s"] is None and found["lost_core_hours"]["value"] == 0 and found["never"] == []
+    assert found["empty_s"]["value"] == pytest.approx(200, abs=3)
+
+
+def test_one_that_is_not_empty_in_time_says_when_that_was(operator: User, west: SubCluster, east: SubCluster) -> None:
+    nodes(west, 1)
+    nodes(east, 1)
+    there = Node.objects.get(name="east-1")
+    past.live(east, operator, [{"count": 2, "estimated_duration_s": 4000.0}], [(0, 2, there)])
+    found = drained(ask(operator, "east", horizon_s=600))
+    assert found["empty_s"]["value"] is None and (found["left"], found["seen_s"]) == (2, 750)
+
+
 def test_who_can_start_nowhere_else_is_named(operator: User, west: SubCluster, east: SubCluster) -> None:
     nodes(west, 1)
     nodes(east, 1, labels={"zone": "lab"}, gpus=1)

@@ -13,7 +13,7 @@ _FIELDS = (
     "id", "kind", "state", "message", "progress", "simulated_s", "requested_by__username", "requested_at",
     "begins_at", "ends_at", "base_id", "version_id", "digest", "change", "sub_cluster__name", "forecast", "seeds",
     "sample", "started_at", "ended_at", "trace_id", "trace_name", "own_nodes",
-    "queues",
+    "queues", "deadline_s",
 )  # fmt: skip
 
 
@@ -53,5 +53,5 @@ def _info(row: Json) -> Json:
         "sub_cluster": row["sub_cluster__name"], "forecast": row["forecast"], "seeds": row["seeds"],
         "sample": row["sample"], "started_at": row["started_at"], "ended_at": row["ended_at"],
         "trace": row["trace_id"], "trace_name": row["trace_name"], "own_nodes": row["own_nodes"],
-        "queues": row["queues"],
+        "queues": row["queues"], "deadline_s": row["deadline_s"],
     }  # fmt: skip

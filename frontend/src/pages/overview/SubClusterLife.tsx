@@ -56,24 +56,24 @@ function Ask({ act, sc, onClose }: { act: Act; sc: SubCluster; onClose: () => vo
       {act === "drain" && <NativeSelect label="What still runs then is stopped" data={DEADLINES.map(({ value, label }) => ({ value, label }))} value={deadline} onChange={(e) => setDeadline(e.currentTarget.value)} />}
       <TextInput label="Why" description="Owners of what moves read it" maxLength={255} value={message} onChange={(e) => setMessage(e.currentTarget.value)} />
       {act === "drain" && <Preview sc={sc} limit={limit} />}
-      {act === "drain" && <WouldWait sc={sc} />}
+      {act === "drain" && <WouldWait sc={sc} deadline={deadline} limit={limit} />}
       <Command text={hydractl(...words)} />
     </Confirm>
   );
 }
 
 /** Asks the simulator who would wait, and for how long, and goes to where it answers. */
-function WouldWait({ sc }: { sc: SubCluster }) {
+function WouldWait({ sc, deadline, limit }: { sc: SubCluster; deadline: string; limit: number | null }) {
   const [, go] = useLocation();
   const ask = useMutation<{ id: number }, ApiError>({
-    mutationFn: () => post<{ id: number }>("/simulations", { drain: sc.name }),
+    mutationFn: () => post<{ id: number }>("/simulations", { drain: sc.name, deadline_s: limit }),
     onSuccess: ({ id }) => go(`/policy/simulations/${id}`),
   });
   return (
     <div className="drain-simulate">
       <Button size="compact-sm" variant="default" loading={ask.isPending} onClick={() => ask.mutate()}>Simulate the next hour</Button>
       <span className="muted small">who would wait, and how much longer; nothing is drained by it</span>
-      <Command text={hydractl("sub-cluster", "simulate-drain", sc.name)} />
+      <Command text={hydractl("sub-cluster", "simulate-drain", sc.name, ...(limit === null ? [] : ["--deadline", deadline]))} />
       {ask.error && <Failed error={ask.error} />}
     </div>
   );

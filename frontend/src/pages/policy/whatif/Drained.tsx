@@ -3,7 +3,7 @@ import type { ReactNode } from "react";
 import { Link } from "wouter";
 import { count, duration } from "../../../format/units";
 import { Notice } from "../../../ui/parts";
-import { number } from "../model/figures";
+import { number, value } from "../model/figures";
 import { Wide } from "../../../ui/wide";
 import type { SimulatedDrain } from "../types";
 
@@ -21,7 +21,8 @@ export function Drained({ found: d }: { found: SimulatedDrain }) {
         <Fact title="Wait, and would not otherwise">{many(d.containers.value, "container")} of {many(d.jobs.value, "job")}</Fact>
         <Fact title="Wait longer than otherwise">{many(d.longer_containers.value, "container")} of {many(d.longer_jobs.value, "job")}</Fact>
         {waits && <Fact title="Longer by, on average">{seconds(d.wait_mean_s.value)}</Fact>}
-        <Fact title={`${d.sub_cluster} is empty`}>{d.empty_s.value === null ? `not within ${seconds(d.horizon_s)}: ${many(d.left, "container")} left` : `after ${seconds(d.empty_s.value)}`}</Fact>
+        <Fact title={`${d.sub_cluster} is empty`}>{d.empty_s.value === null ? `not within ${seconds(d.seen_s ?? d.horizon_s)}: ${many(d.left, "container")} left` : `after ${seconds(d.empty_s.value)}`}</Fact>
+        {d.deadline_s !== null && d.deadline_s !== undefined && <Fact title={`Lost by what is stopped after ${seconds(d.deadline_s)}`}>{value(d.lost_core_hours?.value ?? null, "core hours")}</Fact>}
         <Fact title="Runs there now">{many(d.running, "container")}{d.services > 0 && <>, {count(d.services)} of services</>}</Fact>
       </dl>
       {!waits && <p><b>Nothing waits for more than {seconds(d.waits_s)} longer than it would otherwise.</b></p>}
