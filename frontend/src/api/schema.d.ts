@@ -2593,7 +2593,8 @@ export interface components {
             workload: string;
         };
         /**
-         * @description What waits because ``sub_cluster`` is drained at ``at``, seen ``horizon_s`` ahead.
+         * @description What waits because ``sub_cluster`` is drained at ``at``, seen ``horizon_s`` ahead, with what comes last seen on
+         *     until ``seen_s``. What still runs there after ``deadline_s`` is stopped, and begins elsewhere; null: never.
          *
          *     ``jobs`` and ``containers``: that waited for more than ``waits_s`` and would not have; ``longer_jobs`` and
          *     ``longer_containers``: that would have waited too, but less by more than that. ``wait_mean_s``: how much longer
@@ -2601,12 +2602,15 @@ export interface components {
          *     ``never``: what could start nowhere else, 100 at most of ``total_never`` groups in ``never_jobs`` jobs;
          *     ``never_forecast``: arriving jobs that are like that.
          *     ``running`` containers are there at first, ``services`` of them of services, which leave. ``empty_s``: so long
-         *     after ``at`` nothing is left there; null where something is, ``left`` containers.
+         *     after ``at`` nothing is left there; null where something is at ``seen_s``, ``left`` containers.
+         *     ``lost_core_hours``: how much more work of attempts that do not succeed.
          */
         SimulatedDrain: {
             /** Format: date-time */
             at: string;
             containers: components["schemas"]["SimulatedEstimate"];
+            /** @default null */
+            deadline_s?: number | null;
             empty_s: components["schemas"]["SimulatedEstimate"];
             horizon_s: number;
             jobs: components["schemas"]["SimulatedEstimate"];
@@ -2614,11 +2618,15 @@ export interface components {
             live: components["schemas"]["DrainedJob"][];
             longer_containers: components["schemas"]["SimulatedEstimate"];
             longer_jobs: components["schemas"]["SimulatedEstimate"];
+            /** @default null */
+            lost_core_hours?: components["schemas"]["SimulatedEstimate"] | null;
             never: components["schemas"]["DrainedGroup"][];
             never_forecast: number;
             never_jobs: number;
             queues: components["schemas"]["DrainedQueue"][];
             running: number;
+            /** @default null */
+            seen_s?: number | null;
             services: number;
             sub_cluster: string;
             total_live: number;
@@ -2705,8 +2713,8 @@ export interface components {
         /**
          * @description ``base``: the version in force then, to which is compared. ``version``: null where a document was given;
          *     ``digest``: of what it says, the same as of a version that says it. ``change``: the change against ``base`` that
-         *     matters most and how many more there are, in words. Of a drain: ``sub_cluster``, that is drained
-         *     with ``base`` in force, and whether there is a ``forecast``, both null of a policy; its ``version`` is null, and
+         *     matters most and how many more there are, in words. Of a drain: ``sub_cluster``, that is drained with ``base`` in
+         *     force, whether there is a ``forecast``, and its ``deadline_s``, all null of a policy; its ``version`` is null, and
          *     its ``digest`` and ``change`` are empty. ``from``, ``to``: the window, or of a drain what is looked ahead.
          *     ``trace``: what is replayed instead of the history; null where nothing is, and once its place was needed, when
          *     ``trace_name`` still says what it was. ``own_nodes``: on the trace's; null without one.
@@ -2716,6 +2724,8 @@ export interface components {
         Simulation: {
             base: number;
             change: string;
+            /** @default null */
+            deadline_s?: number | null;
             digest: string;
             ended_at: string | null;
             forecast: boolean | null;
@@ -2753,6 +2763,8 @@ export interface components {
         SimulationDetail: {
             base: number;
             change: string;
+            /** @default null */
+            deadline_s?: number | null;
             digest: string;
             document: {
                 [key: string]: unknown;
@@ -2801,7 +2813,8 @@ export interface components {
          *     ``to``, say otherwise. One of ``document`` and ``version``.
          *
          *     Or, with ``drain``, what would wait if that sub-cluster were drained now: ``horizon_s`` ahead, an hour unless it
-         *     says otherwise, with jobs coming as in the last hour unless ``forecast`` is false.
+         *     says otherwise, with jobs coming as in the last hour unless ``forecast`` is false. What still runs there after
+         *     ``deadline_s`` is stopped, as in a drain with that deadline; without it, never.
          *
          *     Or, with ``trace``, what a policy would do to the jobs of a file that was handed in, on the fleet's nodes as they
          *     are now, or with ``nodes`` on its own, dealt among the fleet's sub-clusters. It begins now, and has no window.
@@ -2812,6 +2825,11 @@ export interface components {
          *     More ``seeds`` say more surely what is chance.
          */
         SimulationRequest: {
+            /**
+             * @description With drain: its deadline
+             * @default null
+             */
+            deadline_s?: number | null;
             /**
              * @description As GET /api/v1/policy/schema describes it
              * @default null
