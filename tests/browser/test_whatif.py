@@ -123,6 +123,31 @@ def test_asked_before_a_push_followed_read_and_found_with_the_version(tab: Page,
     expect(tab.get_by_role("region", name=re.compile("in use over time$"))).to_be_visible()
 
 
+def test_jobs_of_a_renamed_queue_go_where_it_is_said(tab: Page, operator: Client) -> None:
+    queues = {name: queue for name, queue in DOCUMENT["queues"].items() if name != "ads"}
+    queues["media"] = {"guaranteed": 0.2, "open_to_all": True, "children": {"ads": {}, "films": {}}}
+    version = operator.push_policy({"queues": queues}, "renames", force=True).version
+    operator.push_policy(DOCUMENT, "back again", force=True)
+    tab.goto(f"/policy/history?version={version}")
+    card = tab.get_by_role("region", name=f"What would version {version} have done?")
+    to = card.get_by_role("combobox", name="Where jobs of root.ads go")
+    expect(to).to_have_value("root.media.ads")
+    to.fill("root.media.news")
+    card.get_by_role("spinbutton", name="Seeds").fill("1")
+    simulate(card)
+    expect(card.get_by_role("alert")).to_contain_text("there is no leaf 'root.media.news'")
+    to.fill("root.media.films")
+    expect(card.get_by_text("--queue root.ads=root.media.films")).to_be_visible()
+    simulate(card)
+    table = card.get_by_role("table", name="Change by queue")
+    expect(table.get_by_role("row", name="root.media.films")).to_be_visible(timeout=DONE_MS)
+    card.get_by_text(re.compile("what is assumed")).click()
+    expect(card.get_by_text(re.compile(r"jobs go, as asked, from root\.ads to root\.media\.films"))).to_be_visible()
+    card.get_by_role("link", name=SIMULATION).click()
+    one = tab.get_by_role("region", name=SIMULATION)
+    expect(one).to_contain_text("from root.ads to root.media.films")
+
+
 def log(*lines: str) -> FilePayload:
     return FilePayload(name="lab.swf", mimeType="text/plain", buffer="\n".join(lines).encode())
 
@@ -160,12 +185,14 @@ def test_what_would_wait_if_a_sub_cluster_were_drained(tab: Page, operator: Clie
     tab.goto("/")
     tab.get_by_role("button", name="Drain sub-cluster…").first.click()
     dialog = tab.get_by_role("dialog")
+    dialog.get_by_label("What still runs then is stopped").select_option("In 10 minutes")
     dialog.get_by_role("button", name="Simulate the next hour").click()
     one = tab.get_by_role("region", name=SIMULATION)
     expect(one.get_by_role("heading", name=re.compile(r"(east|west) drained, against as it is"))).to_be_visible()
     found = one.get_by_role("region", name="What the drain changes")
     expect(found).to_contain_text(re.compile("(east|west) is empty"), timeout=DONE_MS)
     expect(found).to_contain_text("Runs there now")
+    expect(found).to_contain_text("Lost by what is stopped after")
     expect(one.get_by_role("link", name="Open the whole report")).to_be_visible()
     assert {sub.state for sub in operator.sub_clusters()} == {"running"}, "asking drains nothing"
     expect(tab.get_by_role("table", name="Simulations").get_by_role("row").nth(1)).to_contain_text("drained")
