@@ -10,11 +10,13 @@ _IN_TURN, _IN_TAKE_OVER = 16, 30
 
 
 class Choices:
-    """Of what a step is about. killed: jobs that somebody wanted stopped."""
+    """Of what a step is about. killed: jobs that somebody wanted stopped. stalls: whether the next leader at which much
+    is at stake stands still."""
 
     def __init__(self, world: World):
         self.w, self.rng = world, world.rng
         self.killed: set[int] = set()
+        self.stalls = False
 
     @property
     def oracle(self) -> Oracle:
@@ -36,6 +38,11 @@ class Choices:
         self.killed.add(job)
         self.w.rows.add_intent(self.w.rows.jobs[job]["home_id"], "kill", job, message="stop")
         self.w.log(f"  kill job {job}")
+
+    def _lose_leader(self, sub: int) -> None:
+        """Whoever takes over next may do so at once."""
+        if (leader := self.w.leaders.get(sub)) is not None:
+            self.w.remove_leader(leader, release=True)
 
     def _turn_of(self, node: int) -> None:
         if (agent := self.w.agents.get(node)) is not None:
@@ -77,8 +84,7 @@ class LeaderFaults(Choices):
     def break_take_over(self) -> None:
         """A leader is gone, and whoever takes over does not get far."""
         sub = self._sub()
-        if (leader := self.w.leaders.get(sub)) is not None:
-            self.w.remove_leader(leader, release=True)
+        self._lose_leader(sub)
         self.w.lead(sub, self._breaking(_IN_TAKE_OVER))
 
     def _breaking(self, within: int) -> Breaking:
@@ -114,16 +120,35 @@ class LeaderFaults(Choices):
             leader.bus.breaks_after = None
 
     def stall_leader(self) -> None:
-        """A leader stands still before its commit: its lease runs out, and the others go on without it."""
-        w = self.w
-        unread = sorted({key[2] for key, ask in w.rows.asks.items() if ask.version > ask.acknowledged})
-        sub = self.rng.choice(unread) if unread else self._sub()  # where most is at stake
-        leader = w.leaders.get(sub)
-        if leader is None or (not unread and self.rng.random() < 0.7):
-            return
+        """A leader stands still before its commit, soon: where most is at stake."""
+        self.stalls = True
+        if self.rng.random() < 0.3:
+            self._stall(self._sub())
 
+    def _at_stake(self) -> list[int]:
+        """Sub-clusters that were asked to run something and have not done so, or do not know yet."""
+        asks = self.w.rows.asks.items()
+        unread = {key[2] for key, ask in asks if ask.version > ask.acknowledged}
+        asked = unread or {key[2] for key, ask in asks if ask.taken < ask.target}
+        return sorted(asked & self.w.leaders.keys())
+
+    def lead(self) -> None:
+        self.w.advance(0.02)
+        at_stake = self._at_stake() if self.stalls else ()
+        if at_stake:
+            self.stalls = False
+            self._stall(self.rng.choice(at_stake))
+        else:
+            self.w.lead(self._sub())
+
+    def _stall(self, sub: int) -> None:
+        """Its lease runs out, and the others go on without it."""
+        w = self.w
+        leader = w.leaders.get(sub)
+        if leader is None:
+            return
         waiting = sorted({key[0] for key, ask in w.rows.asks.items() if key[2] == sub and ask.taken < ask.target})
-        stopped = self.rng.choice(waiting) if waiting and self.rng.random() < 0.5 else 0
+        stopped = self.rng.choice(waiting) if waiting and self.rng.random() < 0.7 else 0
 
         def meanwhile() -> None:
             w.log(f"  leader {leader.number} of {sub} stands still before its commit")

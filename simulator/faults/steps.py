@@ -38,10 +38,6 @@ CHANGES = {"scale": 4.0, "restart": 4.0, "update": 4.0}
 class Steps(LeaderFaults):
     # What happens anyway
 
-    def lead(self) -> None:
-        self.w.advance(0.02)
-        self.w.lead(self._sub())
-
     def node(self) -> None:
         """A node's agent gets to do some of what it should."""
         node = self._node()
@@ -192,8 +188,12 @@ class Steps(LeaderFaults):
         self.w.rows.add_intent(sub, "node", node=node, duty=row["duty"])
 
     def retire(self) -> None:
-        """Operators take a node out for good."""
-        self.w.retire(self._node())
+        """Operators take a node out for good; perhaps its leader is gone before it hears of that."""
+        node = self._node()
+        sub = self.w.machines[node].sub
+        self.w.retire(node)
+        if self.rng.random() < 0.3:
+            self._lose_leader(sub)
 
     # What befalls Redis and the network
 
