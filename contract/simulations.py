@@ -6,10 +6,11 @@ from typing import Annotated, Any, Literal
 from pydantic import AwareDatetime, Field
 
 from contract.base import Answer, Page, Request, one_of
-from contract.fields import Whole
+from contract.fields import SOME, Whole
 
 ENDED = ("done", "failed", "cancelled")
 QUEUES_MOST = 300
+_Queue = Annotated[str, Field(max_length=255, pattern=SOME)]  # of whatever a trace may call one
 State = Annotated[str, one_of("queued", "running", *ENDED)]
 
 
@@ -40,7 +41,7 @@ class SimulationRequest(Request):
     deadline_s: Whole | None = Field(default=None, ge=0, le=30 * 86_400, description="With drain: its deadline")
     trace: Whole | None = Field(default=None, ge=1, lt=2**63, description="A number of GET /api/v1/simulations/traces")
     nodes: Literal["fleet", "trace"] | None = Field(default=None, description="With trace: whose; fleet by default")
-    queues: dict[str, str] | None = Field(default=None, max_length=QUEUES_MOST)
+    queues: dict[_Queue, str] | None = Field(default=None, max_length=QUEUES_MOST)
     seeds: Whole = Field(default=3, ge=1, le=10)
 
 

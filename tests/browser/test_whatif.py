@@ -126,7 +126,9 @@ def test_asked_before_a_push_followed_read_and_found_with_the_version(tab: Page,
 def test_jobs_of_a_renamed_queue_go_where_it_is_said(tab: Page, operator: Client) -> None:
     queues = {name: queue for name, queue in DOCUMENT["queues"].items() if name != "ads"}
     queues["media"] = {"guaranteed": 0.2, "open_to_all": True, "children": {"ads": {}, "films": {}}}
-    version = operator.push_policy({"queues": queues}, "renames", force=True).version
+    renames = operator.push_policy({"queues": queues}, "renames", force=True).policy
+    assert renames is not None
+    version = renames.version
     operator.push_policy(DOCUMENT, "back again", force=True)
     tab.goto(f"/policy/history?version={version}")
     card = tab.get_by_role("region", name=f"What would version {version} have done?")

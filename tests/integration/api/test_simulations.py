@@ -82,6 +82,8 @@ def test_lists_have_pages(world: World) -> None:
         ({"document": LESS, "queues": {"root.old": "root.defualt"}}, "queues.root.old"),
         ({"document": LESS, "queues": {"root.old": 3}}, "queues.root.old"),
         ({"document": LESS, "queues": ["root.old"]}, "queues"),
+        ({"document": LESS, "queues": {"root.\0": "root.default"}}, "queues.root.\0"),
+        ({"document": LESS, "queues": {"r" * 256: "root.default"}}, f"queues.{'r' * 256}"),
     ],
 )
 def test_what_is_wrong_is_named_with_a_remedy(world: World, body: dict[str, Any], field: str) -> None:
