@@ -65,7 +65,9 @@ class SimulationCalls:
         deadline_s: int | None = None,
         seeds: int = 3,
     ) -> SimulationDetail:
-        """What would wait if this sub-cluster were drained now? ``horizon_s`` ahead: an hour, a week at most.
+        """What would wait if this sub-cluster were drained now? ``horizon_s`` ahead: a week at most.
+
+        It is an hour by default, after the deadline if there is one.
 
         ``forecast``: jobs are taken to come as in the last hour. ``deadline_s``: after it what still runs there is
         stopped; never, if left out. The answer is there when ``wait_simulation`` returns.

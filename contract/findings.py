@@ -84,7 +84,7 @@ def field_of(loc: tuple[int | str, ...]) -> str:
 
 def _remedy(error: ErrorDetails, kind: type[BaseModel]) -> str:
     name = str(error["loc"][-1]) if error["loc"] else ""
-    if error["loc"] and name == "[key]":
+    if name == "[key]" and "env" in error["loc"]:
         return FIELD_REMEDIES["env"]
     if error["type"] == "extra_forbidden":
         return _misplaced(name, _at(kind, error["loc"][:-1]))

@@ -5,8 +5,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AwareDatetime, Field
 
+from contract.atmost import AtMost
 from contract.base import Answer, Page, Request, one_of
-from contract.fields import SOME, Whole
+from contract.fields import SOME, QueuePath, Whole
 
 ENDED = ("done", "failed", "cancelled")
 QUEUES_MOST = 300
@@ -18,15 +19,15 @@ class SimulationRequest(Request):
     """What a policy would have done to what happened in a window: the last ``hour`` unless ``window``, or ``from`` and
     ``to``, say otherwise. One of ``document`` and ``version``.
 
-    Or, with ``drain``, what would wait if that sub-cluster were drained now: ``horizon_s`` ahead, an hour unless it
-    says otherwise, with jobs coming as in the last hour unless ``forecast`` is false. What still runs there after
-    ``deadline_s`` is stopped, as in a drain with that deadline; without it, never.
+    Or, with ``drain``, what would wait if that sub-cluster were drained now: ``horizon_s`` ahead, by default an hour,
+    after the deadline if there is one, with jobs coming as in the last hour unless ``forecast`` is false. What still
+    runs there after ``deadline_s`` is stopped, as in a drain with that deadline; without it, never.
 
     Or, with ``trace``, what a policy would do to the jobs of a file that was handed in, on the fleet's nodes as they
     are now, or with ``nodes`` on its own, dealt among the fleet's sub-clusters. It begins now, and has no window.
 
-    ``queues``, without ``drain``: where jobs go of a queue that a policy does not have, from its path to that of a
-    leaf of the policy that is asked about. Jobs that have no queue under one of both are left out.
+    ``queues``, without ``drain``: where jobs go of a queue that one of the policies does not have, from its path to
+    that of a leaf which that policy has. Jobs that have no queue under one of both are left out.
 
     More ``seeds`` say more surely what is chance."""
 
@@ -38,10 +39,10 @@ class SimulationRequest(Request):
     drain: str | None = Field(default=None, min_length=1, max_length=63, description="A sub-cluster's name")
     horizon_s: Whole | None = Field(default=None, ge=60, le=7 * 86_400, description="With drain: so far ahead")
     forecast: bool | None = Field(default=None, description="With drain: jobs come as in the last hour")
-    deadline_s: Whole | None = Field(default=None, ge=0, le=30 * 86_400, description="With drain: its deadline")
+    deadline_s: Whole | None = Field(default=None, ge=0, lt=7 * 86_400, description="With drain: its deadline")
     trace: Whole | None = Field(default=None, ge=1, lt=2**63, description="A number of GET /api/v1/simulations/traces")
     nodes: Literal["fleet", "trace"] | None = Field(default=None, description="With trace: whose; fleet by default")
-    queues: dict[_Queue, str] | None = Field(default=None, max_length=QUEUES_MOST)
+    queues: Annotated[dict[_Queue, QueuePath], AtMost(QUEUES_MOST)] = {}
     seeds: Whole = Field(default=3, ge=1, le=10)
 
 
@@ -53,7 +54,6 @@ class Simulation(Answer):
     its ``digest`` and ``change`` are empty. ``from``, ``to``: the window, or of a drain what is looked ahead.
     ``trace``: what is replayed instead of the history; null where nothing is, and once its place was needed, when
     ``trace_name`` still says what it was. ``own_nodes``: on the trace's; null without one.
-    ``queues``: where jobs go of queues that a policy does not have.
     ``sample``: part of jobs and nodes that is simulated. ``simulated_s``: how far the slowest run is, while it runs."""
 
     id: int
@@ -79,7 +79,6 @@ class Simulation(Answer):
     trace: int | None = None
     trace_name: str = ""
     own_nodes: bool | None = None
-    queues: dict[str, str] = {}
     deadline_s: float | None = None
 
     @property
@@ -252,7 +251,7 @@ class SimulatedDrain(Answer):
     ``never_forecast``: arriving jobs that are like that.
     ``running`` containers are there at first, ``services`` of them of services, which leave. ``empty_s``: so long
     after ``at`` nothing is left there; null where something is at ``seen_s``, ``left`` containers.
-    ``lost_core_hours``: how much more work of attempts that do not succeed."""
+    ``lost_core_hours``: work of what was stopped for the drain."""
 
     sub_cluster: str
     at: dt.datetime
@@ -295,5 +294,8 @@ class SimulationResult(Answer):
 
 
 class SimulationDetail(Simulation):
+    """``queues``: where jobs go of queues that a policy does not have."""
+
     document: dict[str, Any]
+    queues: dict[str, str] = {}
     result: SimulationResult | None

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from controlplane.rm.changes import Changes
+from controlplane.rm.steps.drain import LOOK_EVERY_US
 from simulator.bus import SimulatedRedis
 from simulator.clock import VirtualClock, seconds
 from simulator.fairness import granted
@@ -245,7 +246,8 @@ class Simulation:
         own.state = "draining"
         if deadline_s is not None:
             own.deadline_us = self.clock.now_us() + int(deadline_s * 1e6)
-            self.at(self.clock.now + deadline_s, lambda s: s._hint((sub,)))
+            for later_s in (0.0, LOOK_EVERY_US / 1e6):  # a leader that has just looked looks once more
+                self.at(self.clock.now + deadline_s + later_s, lambda s: s._hint((sub,)))
         self.rows.add_intent(sub, "maintenance")
         self._hint((sub,))
         self._empty(sub)
@@ -331,8 +333,8 @@ class Simulation:
             queues=r.queues, users=list(r.users), period_s=self.setup.period_s,
             jobs=r.jobs[: r.count].copy(), latency=r.latency, capacity=capacity,
             used=used, wanted=wanted, share=granted(policy.whole, r.queues, capacity, used, wanted),
-            preempted=r.preempted, locality=r.locality, wasted=r.wasted, work_before=r.work_before, held=self._held(),
-            ended_s=self.clock.now,
+            preempted=r.preempted, locality=r.locality, wasted=r.wasted, drained_work=r.drained_work,
+            work_before=r.work_before, held=self._held(), ended_s=self.clock.now,
             lifecycles=r.lifecycles, rounds=sum(site.rounds for site in self.sites.values()), took_s=took_s,
             peak_rss_mib=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, emptied=self.emptied,
             left={sub.name: len(sub.containers) for sub in self.rows.subs.values() if sub.state == "draining"},

@@ -51,7 +51,8 @@ class Run:
     float64, the part of the whole that fairness grants the queue in that
     period (its dominant resource), NaN where it was not worked out.
     preempted, locality: (q,) and (q, 3) int64 containers. wasted: (q,) float64
-    vcores_milli times seconds of attempts that did not succeed, as lost_work.
+    vcores_milli times seconds of attempts that did not succeed, as lost_work;
+    drained_work: of those that were stopped to empty their nodes.
     work_before: (q,) the same of all work that tasks which run when it begins, but
     services', had done before; or (1,). held: (u, r) float64 amounts times seconds
     within the simulation, by position in ``users``. refused: (n, 2) int64 queue and
@@ -86,6 +87,7 @@ class Run:
     took_s: float = 0.0
     peak_rss_mib: float = 0.0
     waited: Waited | None = None  # where it was asked for
+    drained_work: float = 0.0
     emptied: dict[str, float] = field(default_factory=dict)  # sub-clusters that were drained, and when they were empty
     left: dict[str, int] = field(default_factory=dict)  # and how many containers were left there in the end
     notes: list[str] = field(default_factory=list)  # what a reader should know, such as a sample's size

@@ -36,6 +36,7 @@ class Recorder:
         self.held = np.zeros((16, R))  # of each user: amounts times s
         self.lifecycles = 0
         self.refused: list[tuple[int, int]] = []  # jobs that nobody took: queue and user of each
+        self.drained_work = 0.0
         self.ended: list[int] = []  # jobs that have ended since this was emptied last
         self._ready: dict[tuple[int, int], float] = {}
         self._preferences: dict[tuple[int, int], tuple[frozenset[str], frozenset[str]]] = {}
@@ -149,6 +150,7 @@ class Recorder:
         work = np.where(self.jobs["service"][row], 0.0, work)
         np.add.at(self.jobs["lost_work"], row, work)
         np.add.at(self.jobs["preempted"], row[taken], 1)
+        self.drained_work += float(work[bad["reason"] == ContainerReason.DRAINED].sum())
         queue = self.jobs["queue"][row]
         np.add.at(self.wasted, queue[queue >= 0], work[queue >= 0])
         np.add.at(self.preempted, queue[taken & (queue >= 0)], 1)

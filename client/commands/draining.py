@@ -19,7 +19,10 @@ def simulate_drain(
     ctx: typer.Context,
     name: NameArgument,
     *,
-    ahead: Annotated[str, typer.Option("--ahead", help="How far, like 4h or 2d; a week at most.")] = "1h",
+    ahead: Annotated[
+        str | None,
+        typer.Option("--ahead", help="How far, like 4h or 2d; a week at most. Else an hour, after the deadline."),
+    ] = None,
     deadline: Annotated[
         str, typer.Option("--deadline", help="From now, like 2h: what runs then is stopped. never: nothing is.")
     ] = NEVER,
@@ -33,7 +36,7 @@ def simulate_drain(
     output: OutputOption = Format.table,
 ) -> None:
     """What would wait if it were drained now, and for how long. Changes nothing."""
-    horizon_s, limit_s = seconds(ahead, "ahead"), deadline_s(deadline)
+    horizon_s, limit_s = None if ahead is None else seconds(ahead, "ahead"), deadline_s(deadline)
     with connected(ctx) as client:
         asked = client.request_drain_simulation(
             name, horizon_s=horizon_s, forecast=forecast, deadline_s=limit_s, seeds=seeds

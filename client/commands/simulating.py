@@ -133,7 +133,10 @@ def _queues(pairs: list[str]) -> dict[str, str]:
             raise client_error(
                 f"{pair!r} is not OLD=NEW", field_name="queue", remedy="Write --queue root.old=root.new."
             )
-    return dict(pair.split("=", 1) for pair in pairs)
+    found = dict(pair.split("=", 1) for pair in pairs)
+    if len(found) < len(pairs):
+        raise client_error("names a queue twice", field_name="queue", remedy="Its jobs go to one.")
+    return found
 
 
 def _check(number: int | None, cancel: bool, to_html: Path | None) -> None:

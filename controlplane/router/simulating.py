@@ -20,7 +20,7 @@ from controlplane.statestore.queries.policy import simulationtraces
 
 Json = dict[str, Any]
 WINDOWS = {"hour": dt.timedelta(hours=1), "day": dt.timedelta(days=1), "week": dt.timedelta(days=7)}
-HORIZON_S = 3600
+HORIZON_S, HORIZON_MOST_S = 3600, 7 * 86_400
 LEAST, MOST = dt.timedelta(minutes=1), dt.timedelta(days=31)
 
 
@@ -45,20 +45,27 @@ def question(asked: SimulationRequest) -> Question:
     valid, rows = documents.validate(written)
     change = brief(versions.changes(versions.written(base), written), CHANGE_MOST)
     held, said = _held(valid, rows, now), digest.digest(valid)
-    queues = _queues(asked.queues or {}, [row.path for row in rows if row.leaf])
+    queues = _queues(asked.queues, _leaves(documents.validate(versions.readable(base.document))[1]), _leaves(rows))
     return Question(
         begin, end, base, held, said, change, asked.version, asked.seeds,
         trace=trace, own_nodes=own_nodes, queues=queues,
     )  # fmt: skip
 
 
-def _queues(asked: dict[str, str], leaves: list[str]) -> dict[str, str]:
-    """Where jobs go: from what the asked policy does not have to what it has."""
+def _leaves(rows: list[QueueRow]) -> list[str]:
+    return [row.path for row in rows if row.leaf]
+
+
+def _queues(asked: dict[str, str], in_force: list[str], proposed: list[str]) -> dict[str, str]:
+    """Where jobs go: from what a policy does not have to what it has."""
+    sides = {"the policy in force": in_force, "the policy that is simulated": proposed}
     for old, new in asked.items():
-        if old in leaves:
-            raise _wrong(f"queues.{old}", "is a leaf of this policy, and its jobs stay there", "leave it out")
-        if new not in leaves:
-            raise _wrong(f"queues.{old}", unknown.leaf(new, leaves), "name a leaf of the policy that is simulated")
+        field, lacking = f"queues.{old}", [name for name, leaves in sides.items() if old not in leaves]
+        if not lacking:
+            raise _wrong(field, "is a leaf of both policies, and its jobs stay there", "leave it out")
+        for name in lacking:
+            if new not in sides[name]:
+                raise _wrong(field, unknown.leaf(new, sides[name]), f"name a leaf of {name}, which lacks {old}")
     return asked
 
 
@@ -89,15 +96,24 @@ def _drain(asked: SimulationRequest, now: dt.datetime) -> Question:
         "last": "to",
     }
     for name, field in fields.items():
-        if getattr(asked, name) is not None:
+        if getattr(asked, name):
             raise _wrong(field, "stands beside drain, which begins now under the policy in force", "leave it out")
     row = _drainable(asked.drain or "")
     base = _base()
     held = _held(*documents.validate(versions.written(base)), now)
-    end = now + dt.timedelta(seconds=asked.horizon_s or HORIZON_S)
+    end = now + dt.timedelta(seconds=_horizon_s(asked))
     forecast = asked.forecast is not False
     return Question(now, end, base, held, seeds=asked.seeds, sub_cluster=row, forecast=forecast,
                     deadline_s=asked.deadline_s)  # fmt: skip
+
+
+def _horizon_s(asked: SimulationRequest) -> int:
+    """An hour after the deadline, if nothing else is said."""
+    if asked.horizon_s is None:
+        return min(HORIZON_S + (asked.deadline_s or 0), HORIZON_MOST_S)
+    if (asked.deadline_s or 0) >= asked.horizon_s:
+        raise _wrong("deadline_s", "lies after what is looked at", f"look further ahead than {asked.deadline_s} s")
+    return asked.horizon_s
 
 
 def _drainable(name: str) -> SubCluster:

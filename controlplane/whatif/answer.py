@@ -9,7 +9,7 @@ import numpy as np
 
 from controlplane.whatif import drained, drainedpage, history
 from controlplane.whatif.cases import Case
-from simulator.compare import Comparison, compare
+from simulator.compare import NOTHING, Comparison, Estimate, PolicyFigures, compare
 from simulator.measures import Run
 from simulator.report import document as reports
 from simulator.report import words
@@ -17,6 +17,7 @@ from simulator.report.page import page
 
 Json = dict[str, Any]
 QUEUES_MOST = 300  # in the JSON; the page has all
+UNKNOWN = Estimate(np.nan, np.nan, np.nan, NOTHING, 0)
 _ORDER = ("share_held", "wait_mean_s", "preemptions")  # what makes a queue worth showing
 
 
@@ -43,10 +44,31 @@ def _alike(one: Run, two: Run) -> bool:
     return bool(np.array_equal(one.jobs["started"], two.jobs["started"], equal_nan=True))
 
 
+def called(case: Case, runs: Sequence[Run]) -> list[Run]:
+    """With the names that queues have in the answer."""
+    names = {policy: case.called.get(policy, {}) for policy in case.policies}
+    return [replace(run, queues=[names[run.policy].get(queue, queue) for queue in run.queues]) for run in runs]
+
+
 def compared(case: Case, runs: Sequence[Run]) -> Comparison:
     found = compare(runs)
     found = _called(found) if case.accounts else found
+    found = replace(found, policies=[_without(policy, case.mixed) for policy in found.policies])
     return replace(found, notes=[*case.notes, *_sample_errors(case, found), *found.notes])
+
+
+def _without(policy: PolicyFigures, mixed: Sequence[str]) -> PolicyFigures:
+    """No change is told of queues that have other jobs than before."""
+    queues = [
+        replace(
+            each,
+            figures={name: replace(figure, change=figure.change and UNKNOWN) for name, figure in each.figures.items()},
+        )
+        if each.queue in mixed
+        else each
+        for each in policy.queues
+    ]
+    return replace(policy, queues=queues)
 
 
 def _sample_errors(case: Case, found: Comparison) -> list[str]:
@@ -73,7 +95,7 @@ def _called(found: Comparison) -> Comparison:
 
 
 def of(case: Case, found: Sequence[Run]) -> Answer:
-    runs, alike = distinct(found)
+    runs, alike = distinct(called(case, found))
     comparison = compared(case, runs)
     comparison.notes.extend(alike)
     change = _drained(case, runs)

@@ -36,7 +36,9 @@ class Case:
     policies; None: all seeds have the same. generated: these are of a
     generator, so no seed's are drawn from another's. samples: how many ``jobs``
     is one of, each of which is another seed's. moves: by policy's name, in which
-    queue jobs are that have another one in ``jobs``.
+    queue jobs are that have another one in ``jobs``; called: what its queues are
+    called in the answer, if not by their paths; mixed: of which no change is told,
+    since they have other jobs.
     """
 
     workload: str
@@ -54,6 +56,8 @@ class Case:
     generated: bool = False
     accounts: bool = False
     moves: dict[str, dict[str, str]] = field(default_factory=dict)
+    called: dict[str, dict[str, str]] = field(default_factory=dict)
+    mixed: Sequence[str] = ()
 
     @property
     def containers(self) -> int:
@@ -144,7 +148,8 @@ def of(row: Row) -> Case:
     window = f"{row.begins_at:%Y-%m-%d %H:%M:%S} to {row.ends_at:%Y-%m-%d %H:%M:%S} UTC"
     samples = [jobs, *map(queues.kept, recorded.others)]
     found = Case(window, jobs, machines.sub_clusters, policies, recorded.window_s, recorded.sample, len(samples))
-    found.accounts, found.moves = True, queues.moves
+    found.accounts = True
+    found.moves, found.called, found.mixed = queues.moves, queues.names(), queues.mixed()
     found.redraw = partial(redrawn, samples, recorded.window_s)
     found.drained = dict.fromkeys(policies, dict.fromkeys(machines.draining))
     closed = _draining_note(machines.draining)

@@ -98,8 +98,8 @@ def of(
     after = [run for run in runs if run.policy != first]
     pairs = [moved(_known(before[run.seed]), _known(run.waited), waits_s) for run in after]
     names = ("jobs", "containers", "longer_jobs", "longer_containers", "wait_mean_s")
-    lost = {run.seed: run.wasted.sum() for run in runs if run.policy == first}
-    lost_core_h = [(run.wasted.sum() - lost[run.seed]) / CORE_HOUR for run in after]
+    lost = {run.seed: run.drained_work for run in runs if run.policy == first}  # of what drains already
+    lost_core_h = [(run.drained_work - lost[run.seed]) / CORE_HOUR for run in after]
     empty_s = [run.emptied.get(drain.sub_cluster, np.nan) for run in after]
     empty_s = [np.nan] * len(after) if np.isnan(empty_s).any() else empty_s
     rows = [[*pair.figures(), *more] for pair, *more in zip(pairs, empty_s, lost_core_h, strict=True)]

@@ -61,7 +61,7 @@ def of(row: Simulation) -> Case:
     case = Case(workload, [*waiting, *coming], now.machines.sub_clusters, policies, horizon_s, now.sample)
     case.running_jobs, case.accounts = running_jobs, True
     case.drained = {"as it is": emptied, f"{name} drained": emptied | {name: row.deadline_s}}
-    ties = _TiedGroups(now.machines, name, document, row.deadline_s)
+    ties = _TiedGroups(now.machines, name, document, case.drained[f"{name} drained"])
     case.drain = Drain(
         name,
         now.at,
@@ -70,8 +70,21 @@ def of(row: Simulation) -> Case:
         ties.live(running_jobs, waiting),
         sum(map(ties.tied, coming)),
     )
-    case.notes = [*now.notes, *known.notes(every), *case.pace_note()]
+    live = [*(each.job for each in running_jobs), *waiting]
+    case.notes = [
+        *now.notes,
+        *_homes_note(name, sum(ties.stays_home(job, name) for job in live)),
+        *known.notes(every, remedy=""),
+        *case.pace_note(),
+    ]
     return case
+
+
+def _homes_note(name: str, jobs: int) -> list[str]:
+    if not jobs:
+        return []
+    text = f"{jobs:,} live jobs at home in {name} send no task elsewhere, by their queue's policy. In a drain they get "
+    return [text + "another home once nothing is left there; here they wait to the end, so their waits are too long."]
 
 
 def repeated(jobs: Sequence[Submission], horizon_s: float) -> Iterator[Submission]:
@@ -140,8 +153,8 @@ def _checked(machines: Fleet, row: Simulation) -> None:
 class _TiedGroups:
     """Which groups only the drained sub-cluster has a node for, however empty the others are. Two queries."""
 
-    def __init__(self, machines: Fleet, name: str, document: Json, deadline_s: float | None) -> None:
-        self._deadline_s = math.inf if deadline_s is None else deadline_s
+    def __init__(self, machines: Fleet, name: str, document: Json, deadlines: dict[str, float | None]) -> None:
+        self._deadlines = {each: math.inf if at is None else at for each, at in deadlines.items()}
         self._numbers = {sub.name: number for number, sub in machines.known.items()}
         self._own = self._numbers[name]
         self._reach = reaches(document, self._numbers)
@@ -161,22 +174,21 @@ class _TiedGroups:
 
     def live(self, running_jobs: Sequence[RunningJob], waiting: Sequence[Submission]) -> list[Stuck]:
         """Groups of live jobs that have something to start, or that leave."""
-        own = next(sub for sub, number in self._numbers.items() if number == self._own)
         found = []
         for each in [*running_jobs, *(RunningJob(job, ()) for job in waiting)]:
             for no, group in enumerate(each.job.groups):
                 mine = [part for part in each.running if part.group == no]
-                stays = sum(len(part.task) if part.sub != own else self._ends(each.job, part) for part in mine)
+                stays = sum(self._stay(each.job, part) for part in mine)
                 if group.count > stays and (why := self.why(each.job, group)):
                     found.append(Stuck(each.job.number, each.job.queue, group.name, group.count - stays, why))
         return found
 
-    def _ends(self, job: Submission, part: RunningContainers) -> int:
-        """How many of them, which run in what is drained, end there by themselves."""
-        if job.service:
-            return 0
+    def _stay(self, job: Submission, part: RunningContainers) -> int:
+        """How many of them end where they run; of what is drained, by its deadline."""
+        if part.sub not in self._deadlines:
+            return len(part.task)
         left_s = job.groups[part.group].run_s[part.task] - part.ran_s
-        return int((left_s <= self._deadline_s).sum())
+        return 0 if job.service else int((left_s <= self._deadlines[part.sub]).sum())
 
     def tied(self, job: Submission) -> bool:
         """Whether some of it could start nowhere else."""
@@ -195,7 +207,11 @@ class _TiedGroups:
             self._known[key] = "" if never else rooms.nowhere(constraints, shape, partition, self._elsewhere, may)
         return self._known[key]
 
+    def stays_home(self, job: Submission, name: str) -> bool:
+        """Whether its home is this one and its policy sends none of its tasks elsewhere."""
+        return job.home == name and not {*self._reach(job.queue, [self._own, *self._elsewhere])} - {self._own}
+
     def _may(self, job: Submission) -> set[int]:
-        """Where its tasks may go from its home; of one that comes, from any that it may have."""
-        homes = [self._numbers[job.home]] if job.home else list(self._elsewhere)
+        """Where its tasks may go from its home; of one that comes, or gets another home later, from any it may have."""
+        homes = [self._numbers[job.home]] if job.home not in ("", *self._deadlines) else list(self._elsewhere)
         return {sub for home in homes for sub in (home, *self._reach(job.queue, [home, *self._elsewhere]))}

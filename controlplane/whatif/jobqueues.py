@@ -9,7 +9,8 @@ from controlplane.policy import documents
 from controlplane.whatif import unsimulated
 from simulator.workload import Submission
 
-NAMED = 3  # queues in a note
+NAMED, SHOWN = 3, 80  # queues in a note, and characters of a name: those of a trace may have any length
+REMEDY = " Say where they go with queues (--queue OLD=NEW)."
 Json = dict[str, Any]
 
 
@@ -23,7 +24,7 @@ class JobQueues:
     def __init__(
         self, policies: Mapping[str, Json], sub_clusters: Sequence[str], moved: Mapping[str, str] | None = None
     ):
-        self._sub_clusters = list(sub_clusters)
+        self._sub_clusters, self.moved = list(sub_clusters), dict(moved or {})
         self._rows = {
             name: {row.path: row for row in documents.validate(each, self._sub_clusters)[1] if row.leaf}
             for name, each in policies.items()
@@ -45,26 +46,43 @@ class JobQueues:
         homes = {"", *self._sub_clusters}
         return [job if job.home in homes else replace(job, home="") for job in jobs if job.queue in known]
 
-    def notes(self, jobs: Sequence[Submission]) -> list[str]:
+    def notes(self, jobs: Sequence[Submission], remedy: str = REMEDY) -> list[str]:
         """What was left out of them and what is in another queue, and what the policies say that is not simulated."""
         known = self._known()
         queues = Counter(job.queue for job in jobs)
         missing = Counter({queue: count for queue, count in queues.items() if queue not in known})
-        told = [*self._left_out(jobs, missing), *self._moved(queues)]
+        told = [*self._left_out(jobs, missing, remedy), *self._moved(queues)]
         same = set.intersection(*map(set, self._rows.values()))
         alike = [{path: rows[path] for path in rows if path in same} for rows in self._rows.values()]
         return [*told, *unsimulated.notes(alike)]
 
+    def names(self) -> dict[str, dict[str, str]]:
+        """By policy, what queues are called that one of two policies has by another name, so that they are compared."""
+        found: dict[str, dict[str, str]] = {name: {} for name in self._rows}
+        if len(found) != 2:
+            return found
+        first, second = found
+        for one, other in ((first, second), (second, first)):
+            times = Counter(self.moves[other].values())
+            for old, new in self.moves[other].items():
+                if times[new] == 1 and old in self._rows[one] and new not in self._rows[one]:
+                    found[one][old] = found[other][new] = f"{old} → {new}"
+        return found
+
+    def mixed(self) -> list[str]:
+        """Queues that every policy has and that one of them has more jobs for: nothing can be compared by these."""
+        everywhere = set.intersection(*map(set, self._rows.values()))
+        return sorted({new for moves in self.moves.values() for new in moves.values()} & everywhere)
+
     def _known(self) -> set[str]:
         return set.intersection(*({*rows, *self.moves[name]} for name, rows in self._rows.items()))
 
-    def _left_out(self, jobs: Sequence[Submission], missing: Counter[str]) -> Iterator[str]:
+    def _left_out(self, jobs: Sequence[Submission], missing: Counter[str], remedy: str) -> Iterator[str]:
         if missing:
             part = sum(_tasks(job) for job in jobs if job.queue in missing) / max(sum(map(_tasks, jobs)), 1)
             yield (
                 f"{missing.total():,} jobs with {part:.0%} of all tasks are left out, since not both policies have "
-                f"their queue: {_named(missing)}. The others are simulated as if these had not come. Say where they go "
-                "with queues (--queue OLD=NEW)."
+                f"their queue: {_named(missing)}. The others are simulated as if these had not come.{remedy}"
             )
 
     def _moved(self, queues: Counter[str]) -> Iterator[str]:
@@ -75,6 +93,9 @@ class JobQueues:
                 where = "; ".join(f"{old} to {moves[old]}" for old, _ in found.most_common(NAMED))
                 more = " and others" if len(found) > NAMED else ""
                 yield f"Under {name} {found.total():,} jobs go, as asked, from {where}{more}."
+        if mixed := self.mixed():
+            names = _named(Counter(mixed))
+            yield f"Under one policy {names} has other jobs than under the other, so no change is told of it."
 
 
 def _tasks(job: Submission) -> int:
@@ -82,7 +103,9 @@ def _tasks(job: Submission) -> int:
 
 
 def _named(queues: Counter[str]) -> str:
-    return ", ".join(name for name, _ in queues.most_common(NAMED)) + (" and others" if len(queues) > NAMED else "")
+    return ", ".join(name[:SHOWN] for name, _ in queues.most_common(NAMED)) + (
+        " and others" if len(queues) > NAMED else ""
+    )
 
 
 def placed(jobs: Iterable[Submission], moves: Mapping[str, str]) -> Iterator[Submission]:

@@ -59,7 +59,7 @@ def main(options: Json) -> None:
         raise Wrong(f"--workload: {error}") from None
     finally:
         print(file=sys.stderr)
-    found, alike = answer.distinct(runs)
+    found, alike = answer.distinct(answer.called(case, runs))
     comparison = answer.compared(case, found)
     comparison.notes.extend(alike)
     table.show(found, Console(width=None if sys.stdout.isatty() else 120), comparison)
@@ -133,13 +133,16 @@ def _case(options: Json, given: Json) -> Case:
     if placing.unknown:
         raise Wrong(f"--queue: no policy has the leaf {placing.unknown[0]}; name one that is there")
     able = placeable.of(jobs)
+    nobodys = set(placing.moved) - {job.queue for job in able}
+    if nobodys:
+        raise Wrong(f"--queue: no job is in {min(nobodys)}; name a queue of the workload's")
     used = placing.kept(able)
     if not used:
         raise Wrong("--policy: no job's queue is a leaf of every policy; name the queues as the workload does: "
                     + ", ".join(sorted(queues)[:5]))  # fmt: skip
     name = str(options["path"].name if options["path"] else options["workload"])
     found = Case(name, used, machines, policies, window_s, redraw=redraw)
-    found.moves = placing.moves
+    found.moves, found.called, found.mixed = placing.moves, placing.names(), placing.mixed()
     found.generated = options["workload"] == "synthetic"
     found.notes = [*placeable.note(jobs), *placing.notes(able), *found.pace_note(), *_seeds_note(options, jobs)]
     return found
@@ -150,7 +153,10 @@ def _moved(pairs: Sequence[str]) -> dict[str, str]:
     for pair in pairs:
         if not all(pair.partition("=")):
             raise Wrong(f"--queue: {pair!r} is not OLD=NEW; write root.old=root.new")
-    return dict(pair.split("=", 1) for pair in pairs)
+    found = dict(pair.split("=", 1) for pair in pairs)
+    if len(found) < len(pairs):
+        raise Wrong("--queue: names a queue twice; its jobs go to one")
+    return found
 
 
 def _window_s(jobs: list[Submission]) -> float:

@@ -36,7 +36,8 @@ def of(row: Simulation) -> Case:
     window_s = (row.ends_at - row.begins_at).total_seconds()
     case = Case(f"trace {row.trace_name}", placed, machines, policies, window_s)
     case.redraw = partial(resampled, placed, placed[-1].at_s)
-    case.drained, case.moves = dict.fromkeys(policies, dict.fromkeys(found.draining)), queues.moves
+    case.drained = dict.fromkeys(policies, dict.fromkeys(found.draining))
+    case.moves, case.called, case.mixed = queues.moves, queues.names(), queues.mixed()
     case.notes = [
         _nodes_note(row),
         *([] if row.own_nodes else found.notes),

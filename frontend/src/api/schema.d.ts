@@ -2603,7 +2603,7 @@ export interface components {
          *     ``never_forecast``: arriving jobs that are like that.
          *     ``running`` containers are there at first, ``services`` of them of services, which leave. ``empty_s``: so long
          *     after ``at`` nothing is left there; null where something is at ``seen_s``, ``left`` containers.
-         *     ``lost_core_hours``: how much more work of attempts that do not succeed.
+         *     ``lost_core_hours``: work of what was stopped for the drain.
          */
         SimulatedDrain: {
             /** Format: date-time */
@@ -2718,7 +2718,6 @@ export interface components {
          *     its ``digest`` and ``change`` are empty. ``from``, ``to``: the window, or of a drain what is looked ahead.
          *     ``trace``: what is replayed instead of the history; null where nothing is, and once its place was needed, when
          *     ``trace_name`` still says what it was. ``own_nodes``: on the trace's; null without one.
-         *     ``queues``: where jobs go of queues that a policy does not have.
          *     ``sample``: part of jobs and nodes that is simulated. ``simulated_s``: how far the slowest run is, while it runs.
          */
         Simulation: {
@@ -2738,10 +2737,6 @@ export interface components {
             /** @default null */
             own_nodes?: boolean | null;
             progress: number;
-            /** @default {} */
-            queues?: {
-                [key: string]: string;
-            };
             /** Format: date-time */
             requested_at: string;
             requested_by: string | null;
@@ -2760,6 +2755,7 @@ export interface components {
             trace_name?: string;
             version: number | null;
         };
+        /** @description ``queues``: where jobs go of queues that a policy does not have. */
         SimulationDetail: {
             base: number;
             change: string;
@@ -2812,15 +2808,15 @@ export interface components {
          * @description What a policy would have done to what happened in a window: the last ``hour`` unless ``window``, or ``from`` and
          *     ``to``, say otherwise. One of ``document`` and ``version``.
          *
-         *     Or, with ``drain``, what would wait if that sub-cluster were drained now: ``horizon_s`` ahead, an hour unless it
-         *     says otherwise, with jobs coming as in the last hour unless ``forecast`` is false. What still runs there after
-         *     ``deadline_s`` is stopped, as in a drain with that deadline; without it, never.
+         *     Or, with ``drain``, what would wait if that sub-cluster were drained now: ``horizon_s`` ahead, by default an hour,
+         *     after the deadline if there is one, with jobs coming as in the last hour unless ``forecast`` is false. What still
+         *     runs there after ``deadline_s`` is stopped, as in a drain with that deadline; without it, never.
          *
          *     Or, with ``trace``, what a policy would do to the jobs of a file that was handed in, on the fleet's nodes as they
          *     are now, or with ``nodes`` on its own, dealt among the fleet's sub-clusters. It begins now, and has no window.
          *
-         *     ``queues``, without ``drain``: where jobs go of a queue that a policy does not have, from its path to that of a
-         *     leaf of the policy that is asked about. Jobs that have no queue under one of both are left out.
+         *     ``queues``, without ``drain``: where jobs go of a queue that one of the policies does not have, from its path to
+         *     that of a leaf which that policy has. Jobs that have no queue under one of both are left out.
          *
          *     More ``seeds`` say more surely what is chance.
          */
@@ -2859,10 +2855,10 @@ export interface components {
              * @default null
              */
             nodes?: ("fleet" | "trace") | null;
-            /** @default null */
+            /** @default {} */
             queues?: {
                 [key: string]: string;
-            } | null;
+            };
             /** @default 3 */
             seeds?: number;
             /** @default null */

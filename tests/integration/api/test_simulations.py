@@ -79,11 +79,12 @@ def test_lists_have_pages(world: World) -> None:
         ({"document": LESS, "from": "yesterday", "to": "2020-01-01T00:00:00Z"}, "from"),
         ({"document": LESS, "more": 1}, "more"),
         ({"document": LESS, "queues": {"root.default": "root.default"}}, "queues.root.default"),
+        ({"document": LESS, "queues": {f"root.a{n}": "root.default" for n in range(301)}}, "queues"),
         ({"document": LESS, "queues": {"root.old": "root.defualt"}}, "queues.root.old"),
         ({"document": LESS, "queues": {"root.old": 3}}, "queues.root.old"),
         ({"document": LESS, "queues": ["root.old"]}, "queues"),
         ({"document": LESS, "queues": {"root.\0": "root.default"}}, "queues.root.\0"),
-        ({"document": LESS, "queues": {"r" * 256: "root.default"}}, f"queues.{'r' * 256}"),
+        ({"document": LESS, "queues": {"r" * 256: "root.default"}}, f"queues.{'r' * 64}"),
     ],
 )
 def test_what_is_wrong_is_named_with_a_remedy(world: World, body: dict[str, Any], field: str) -> None:
@@ -194,6 +195,7 @@ def test_a_drain_is_asked_about_with_the_policy_in_force(world: World) -> None:
         ({"document": LESS, "forecast": True}, "forecast", "none is asked for"),
         ({"document": LESS, "deadline_s": 60}, "deadline_s", "none is asked for"),
         ({"drain": "other", "deadline_s": -1}, "deadline_s", ""),
+        ({"drain": "other", "deadline_s": 900, "horizon_s": 900}, "deadline_s", "lies after what is looked at"),
         ({"drain": "other", "queues": {"root.a": "root.default"}}, "queues", "stands beside drain"),
     ],
 )

@@ -105,6 +105,12 @@ def test_what_still_runs_at_the_deadline_begins_elsewhere(operator: User, west: 
     waits = {row["job"]: row["wait_s"] for row in found["live"]}
     assert waits.keys() == {job, tied} and waits[job] == pytest.approx(30, abs=5) and waits[tied] > 3600
     assert [(n["job"], n["containers"]) for n in found["never"]] == [(tied, 1)]
+    SubCluster.objects.filter(name="west").update(state="draining", deadline=timezone.now() + dt.timedelta(seconds=30))
+    north = SubCluster.objects.create(name="north", state="running")
+    nodes(north, 2)
+    also = drained(ask(operator, "east", deadline_s=60.0))
+    assert also["lost_core_hours"]["value"] == pytest.approx(3 * 160 / 3600, rel=0.05), "what west stops is not counted"
+    SubCluster.objects.filter(name="west").update(state="running", deadline=None)
     found = drained(ask(operator, "east"))
     assert found["deadline_s"] is None and found["lost_core_hours"]["value"] == 0 and found["never"] == []
     assert found["empty_s"]["value"] == pytest.approx(200, abs=3)

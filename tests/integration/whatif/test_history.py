@@ -150,5 +150,14 @@ def test_jobs_of_a_queue_that_is_gone_go_where_it_is_said(operator: User, west: 
     assert queues.kept(jobs) == jobs
     assert queues.notes(jobs) == ["Under then 2 jobs go, as asked, from root.prod.etl to root.batch."]
     assert queues.moves == {"now": {}, "then": moved}
+    assert queues.names() == {"now": {}, "then": {}}, "two queues have become one"
+    assert queues.mixed() == [], "what only one side has is compared with nothing anyway"
+    merged = JobQueues({"now": now, "then": then}, ["west"], {"root.prod.etl": "root.default"})
+    assert merged.mixed() == ["root.default"]
+    assert merged.notes(jobs)[1].startswith("Under one policy root.default has other jobs than under the other")
+    one = JobQueues({"now": now, "then": then}, ["west"], {"root.prod.etl": "root.batch"}).names()
+    assert one == {
+        "now": {"root.prod.etl": "root.prod.etl → root.batch"}, "then": {"root.batch": "root.prod.etl → root.batch"}
+    }  # fmt: skip
     went = [job.queue for job in jobqueues.placed(jobs, queues.moves["then"])]
     assert went == [moved.get(job.queue, job.queue) for job in jobs]

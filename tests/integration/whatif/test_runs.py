@@ -115,12 +115,19 @@ def test_jobs_of_queues_that_a_policy_renames_are_compared(operator: User, west:
     result = answer.of(case, [case.simulation(policy, 0).run() for policy in case.policies]).result
     before, after = ({q["queue"]: q["figures"]["jobs"]["value"]["value"] for q in policy["queues"]}
                      for policy in result["comparison"]["policies"])  # fmt: skip
-    assert (before["root.prod.etl"], after["root.prod.nightly"]) == (10, 10) and result["jobs"] == 20
-    assert before["root.prod.nightly"] is None and after["root.prod.etl"] is None
+    same = "root.prod.etl → root.prod.nightly"
+    assert (before[same], after[same]) == (10, 10) and result["jobs"] == 20, "it is one queue by two names"
+    assert "root.prod.nightly" not in before and before["root.prod.web"] == 0 and after["root.prod.web"] is None
     assert (
         "Under proposed 10 jobs go, as asked, from root.prod.etl to root.prod.nightly." in result["comparison"]["notes"]
     )
     assert queries.one(row.pk)["queues"] == {"root.prod.etl": "root.prod.nightly"}  # type: ignore[index]
+    merged = cases.of(ask(operator, document=renamed, seeds=1, queues={"root.prod.etl": "root.default"}))
+    result = answer.of(merged, [merged.simulation(policy, 0).run() for policy in merged.policies]).result
+    (found,) = (
+        q["figures"]["jobs"] for q in result["comparison"]["policies"][1]["queues"] if q["queue"] == "root.default"
+    )
+    assert (found["value"]["value"], found["change"]["value"]) == (20, None)
     left_out = cases.of(ask(operator, document=renamed))
     assert len(left_out.jobs) == 10 and "Say where they go" in left_out.notes[0]
 

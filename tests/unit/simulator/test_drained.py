@@ -47,6 +47,7 @@ def answer(**more: Any) -> dict[str, Any]:
     return figures | {
         "sub_cluster": "east", "at": dt.datetime(2026, 3, 1, tzinfo=dt.UTC).isoformat(), "horizon_s": 7200.0,
         "waits_s": 1.0, "running": 5, "services": 1, "empty_s": one(None), "left": 3.5,
+        "seen_s": 9000.0, "deadline_s": None, "lost_core_hours": one(0.0),
         "queues": [{"queue": "root.<a>", "jobs": 1.5, "containers": 2.0, "wait_s": 61.0}], "total_queues": 1,
         "live": [{"job": 7, "name": "a&b", "owner": "ann", "queue": "root.a", "containers": 2.0, "wait_s": 3900.0,
                   "open": True}],
@@ -57,7 +58,7 @@ def answer(**more: Any) -> dict[str, Any]:
 def test_the_page_says_it_and_takes_no_name_for_markup() -> None:
     text = drainedpage.section_of(answer())
     ElementTree.fromstring(text)
-    assert "east would not be empty 120 min ahead: 3.5 containers would be left." in text
+    assert "east would not be empty within 150 min: 3.5 containers would be left." in text
     assert "root.&lt;a&gt;" in text and "7 a&amp;b" in text and "65 min or more" in text
     assert "What could start nowhere else: none." in text
     stuck = {"job": 9, "name": "n", "owner": "bob", "queue": "root.a", "group": "g", "containers": 4, "why": "no room"}
@@ -67,10 +68,27 @@ def test_the_page_says_it_and_takes_no_name_for_markup() -> None:
     assert "neither could 2 of the jobs" in told and "no room" in told and "empty after 30.0 s" in told
 
 
+def test_what_a_deadline_costs_is_told_where_there_is_one(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "stopped" not in drainedpage.section_of(answer())
+    stopped = answer(deadline_s=600.0, lost_core_hours=one(1.25))
+    told = drainedpage.section_of(stopped)
+    assert "after 10 min would be stopped and begin elsewhere: 1.25 core hours of work would be lost." in told
+    show_drained(answers.read(SimulatedDrain, stopped), 30)
+    assert (
+        "what still runs there after 600.0 s is stopped, and begins elsewhere: 1.25 core h" in capsys.readouterr().out
+    )
+
+
+def test_answers_from_before_there_were_deadlines_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    old = {name: value for name, value in answer().items() if name not in ("seen_s", "deadline_s", "lost_core_hours")}
+    show_drained(answers.read(SimulatedDrain, old), 30)
+    assert "it is not empty within 2.0 h: 3.5 containers are left then" in capsys.readouterr().out
+
+
 def test_a_terminal_says_it(capsys: pytest.CaptureFixture[str]) -> None:
     show_drained(answers.read(SimulatedDrain, answer()), 30)
     out = capsys.readouterr().out
-    assert "seen 2.0 h ahead" in out and "it is not empty by then: 3.5 containers are left" in out
+    assert "seen 2.0 h ahead" in out and "it is not empty within 2.5 h: 3.5 containers are left then" in out
     assert "7 a&b" in out and "1.1 h or more" in out and "NOWHERE ELSE" not in out
     ends = answer(empty_s=one(40.0) | {"low": 30.0, "high": 50.0, "over": "pairs of seeds"}, queues=[], live=[])
     show_drained(answers.read(SimulatedDrain, ends), 30)

@@ -177,6 +177,7 @@ def test_what_no_node_could_run_is_refused(
         (("--workload", "synthetic", "--policy", "/not/there"), "--policy: /not/there cannot be read"),
         (("--workload", "synthetic", "--queue", "root.a"), "--queue: 'root.a' is not OLD=NEW"),
         (("--workload", "synthetic", "--queue", "root.a=root.b"), "--queue: no policy has the leaf root.b"),
+        (("--workload", "synthetic", "--queue", "root.a=root.b", "--queue", "root.a=root.c"), "names a queue twice"),
         (("--workload", "synthetic", "--seeds", "0"), "--seeds: 0 does not fit"),
         (("--workload", "synthetic", "--machines", "-1"), "--machines: -1 does not fit"),
         (("--run", "1"), "--token: is missing"),

@@ -13,8 +13,9 @@ _FIELDS = (
     "id", "kind", "state", "message", "progress", "simulated_s", "requested_by__username", "requested_at",
     "begins_at", "ends_at", "base_id", "version_id", "digest", "change", "sub_cluster__name", "forecast", "seeds",
     "sample", "started_at", "ended_at", "trace_id", "trace_name", "own_nodes",
-    "queues", "deadline_s",
+    "deadline_s",
 )  # fmt: skip
+_DETAILS = ("document", "queues", "result")
 
 
 def listed(at: Cursor, size: int, version: tuple[int, str | None] | None = None) -> Page:
@@ -29,11 +30,11 @@ def listed(at: Cursor, size: int, version: tuple[int, str | None] | None = None)
 
 
 def one(number: int) -> Json | None:
-    """With its document and its result. One query."""
+    """With its document, its queues and its result. One query."""
     if not 0 < number < 2**63:
         return None
-    row = Simulation.objects.filter(pk=number).values(*_FIELDS, "document", "result").first()
-    return None if row is None else _info(row) | {"document": row["document"], "result": row["result"]}
+    row = Simulation.objects.filter(pk=number).values(*_FIELDS, *_DETAILS).first()
+    return None if row is None else _info(row) | {name: row[name] for name in _DETAILS}
 
 
 def report(number: int) -> tuple[str, bytes | None] | None:
@@ -53,5 +54,5 @@ def _info(row: Json) -> Json:
         "sub_cluster": row["sub_cluster__name"], "forecast": row["forecast"], "seeds": row["seeds"],
         "sample": row["sample"], "started_at": row["started_at"], "ended_at": row["ended_at"],
         "trace": row["trace_id"], "trace_name": row["trace_name"], "own_nodes": row["own_nodes"],
-        "queues": row["queues"], "deadline_s": row["deadline_s"],
+        "deadline_s": row["deadline_s"],
     }  # fmt: skip

@@ -6,12 +6,14 @@ import { useLocation } from "wouter";
 import { ApiError, post } from "../../api/client";
 import type { SubCluster, SubClusterDrainPreview } from "../../api/types";
 import { AXES, amounts } from "../../format/resources";
-import { count, many, moment } from "../../format/units";
+import { count, duration, many, moment } from "../../format/units";
 import { useRead } from "../../live/hooks";
 import { Command, Confirm, Failed, Loading, Notice } from "../../ui/parts";
 import { DEADLINES } from "../fleet/duty";
 import { leftThere } from "./fleet";
 import { hydractl } from "../../format/shell";
+
+const HOUR_S = 3600;
 
 type Act = "drain" | "resume" | "decommission";
 const TITLES: Record<Act, string> = { drain: "Drain", resume: "Resume", decommission: "Decommission" };
@@ -66,12 +68,12 @@ function Ask({ act, sc, onClose }: { act: Act; sc: SubCluster; onClose: () => vo
 function WouldWait({ sc, deadline, limit }: { sc: SubCluster; deadline: string; limit: number | null }) {
   const [, go] = useLocation();
   const ask = useMutation<{ id: number }, ApiError>({
-    mutationFn: () => post<{ id: number }>("/simulations", { drain: sc.name, deadline_s: limit }),
+    mutationFn: () => post<{ id: number }>("/simulations", { drain: sc.name, ...(limit === null ? {} : { deadline_s: limit }) }),
     onSuccess: ({ id }) => go(`/policy/simulations/${id}`),
   });
   return (
     <div className="drain-simulate">
-      <Button size="compact-sm" variant="default" loading={ask.isPending} onClick={() => ask.mutate()}>Simulate the next hour</Button>
+      <Button size="compact-sm" variant="default" loading={ask.isPending} onClick={() => ask.mutate()}>Simulate the next {duration(1000 * ((limit ?? 0) + HOUR_S))}</Button>
       <span className="muted small">who would wait, and how much longer; nothing is drained by it</span>
       <Command text={hydractl("sub-cluster", "simulate-drain", sc.name, ...(limit === null ? [] : ["--deadline", deadline]))} />
       {ask.error && <Failed error={ask.error} />}

@@ -8,7 +8,7 @@ import type { Policy } from "../types";
 
 export function useRenamed(what: What): Renamed {
   const number = "version" in what ? what.version : null;
-  const active = useQuery<Policy, ApiError>({ queryKey: ["policy-in-force"], queryFn: ({ signal }) => get<Policy>("/policy", signal), retry: 1 });
+  const active = useQuery<Policy, ApiError>({ queryKey: ["policy-compared-to"], queryFn: ({ signal }) => get<Policy>("/policy", signal), retry: 1 });
   const version = useQuery<Policy, ApiError>({ queryKey: ["policy-version", number], queryFn: ({ signal }) => get<Policy>(`/policy?version=${number}`, signal), enabled: number !== null, retry: 1, staleTime: Infinity });
   const before = active.data?.document ?? null;
   const after = "document" in what ? what.document : version.data?.document ?? null;

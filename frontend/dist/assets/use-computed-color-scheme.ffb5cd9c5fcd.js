@@ -1,1 +1,0 @@
-import{Z as e,nt as t}from"./index.d9b4a13ac239.js";function n(n,r={getInitialValueInEffect:!0}){let i=t(n,r),{colorScheme:a}=e();return a===`auto`?i:a}export{n as t};
