@@ -9,7 +9,9 @@ from __future__ import annotations
 import gzip
 import json
 import time
+import zlib
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -63,21 +65,39 @@ class ReplayOutcome:
 
 
 def read(path: Path) -> Iterator[Recorded]:
-    """The jobs of a history, one after the other. Raises ``HydraError`` that names the line."""
+    """The jobs of a history, one after the other, the first at 0 s. Raises ``HydraError`` that names the line."""
+    with _opened(path) as lines:
+        yield from _jobs(path, lines)
+
+
+def notes(path: Path) -> list[str]:
+    """What whoever looks at these jobs has to know of them. Raises ``HydraError``."""
+    with _opened(path) as lines:
+        return [str(note) for note in _head(path, lines).get("notes") or ()]
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Any]:
+    """Its lines; what is wrong with the file is raised as ``HydraError``."""
     try:
         opener = gzip.open if path.suffix == ".gz" else open
         with opener(path, "rt", encoding="utf-8") as lines:
-            yield from _jobs(path, lines)
-    except (OSError, EOFError, UnicodeDecodeError) as error:
+            yield lines
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
         raise client_error(f"{path} cannot be read: {error}", field_name="FILE") from error
 
 
-def _jobs(path: Path, lines: Any) -> Iterator[Recorded]:
+def _head(path: Path, lines: Any) -> dict[str, Any]:
     head = _object(path, 1, next(lines, ""))
     if (head.get("format"), head.get("version")) != (FORMAT, VERSION):
         remedy = f'its first line must be {{"format": "{FORMAT}", "version": {VERSION}}}'
         raise client_error(f"{path} is no history of jobs", field_name="FILE", remedy=remedy)
-    last = 0.0
+    return head
+
+
+def _jobs(path: Path, lines: Any) -> Iterator[Recorded]:
+    _head(path, lines)
+    last, first = 0.0, None
     for number, text in enumerate(lines, 2):
         job = _object(path, number, text)
         at = job.get("at_s")
@@ -85,7 +105,8 @@ def _jobs(path: Path, lines: Any) -> Iterator[Recorded]:
             remedy = "seconds from the beginning, never less than in the line before"
             raise client_error(f"line {number} of {path}: at_s is {at!r}", field_name="at_s", remedy=remedy)
         last = at
-        yield Recorded(float(at), number, job)
+        first = at if first is None else first  # it may be a part of a longer one
+        yield Recorded(float(at - first), number, job)
 
 
 def _object(path: Path, number: int, text: str) -> dict[str, Any]:
@@ -122,6 +143,9 @@ def losses(r: Recorded, o: Options) -> list[str]:
         "is a service, and is played as a batch job that ends": r.job.get("service"),
         "has a home, and the router chooses one": r.job.get("home"),
         "says where it is to run, and may run anywhere": places,
+        f"has more than {MOST_TIMES:,} tasks in a group, of which later ones run as long as earlier ones": any(
+            len(g.get("run_s") or ()) > MOST_TIMES for g in r.job.get("groups") or ()
+        ),
     }
     return [text for text, lost in found.items() if lost]
 

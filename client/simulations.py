@@ -126,6 +126,10 @@ class SimulationCalls:
         It is gzipped, and appears once it is whole. Times with their zone; ``end`` is now, if left out.
         """
         target = Path(target)
+        if not target.parent.is_dir():
+            raise client_error(
+                f"there is no folder {target.parent}", field_name="FILE", remedy="Make it, or name another."
+            )
         part = target.with_name(f".{uuid.uuid4().hex}.part")
 
         def take(answer: httpx.Response) -> None:

@@ -136,11 +136,12 @@ def history(
     until = None if end is None else moment(end, "to", zone=UTC)
     with connected(ctx) as client:
         client.recorded_history(since, until, file)
-    jobs = sum(1 for _ in trace.read(file))
+    jobs, notes = sum(1 for _ in trace.read(file)), trace.notes(file)
     if output is Format.json:
-        print_json({"path": str(file), "jobs": jobs})
-    else:
-        say(f"{jobs:,} jobs in {file}")
+        print_json({"path": str(file), "jobs": jobs, "notes": notes})
+        return
+    for text in (f"{jobs:,} jobs in {file}", *notes):
+        say(text)
 
 
 def register(app: typer.Typer) -> None:

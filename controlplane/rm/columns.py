@@ -14,9 +14,12 @@ def records(rows: np.ndarray, *names: str) -> Iterator[tuple[Any, ...]]:
 
 def longer(column: np.ndarray, size: int, axis: int = 0) -> np.ndarray:
     """The same values, and zeros up to ``size`` along ``axis``."""
-    more = list(column.shape)
-    more[axis] = size - column.shape[axis]
-    return np.concatenate((column, np.zeros(more, column.dtype)), axis=axis)
+    shape = list(column.shape)
+    shape[axis] = size
+    found = np.zeros(shape, column.dtype)
+    if column.size:
+        found[(slice(None),) * axis + (slice(column.shape[axis]),)] = column
+    return found
 
 
 def stretches(values: np.ndarray) -> np.ndarray:

@@ -37,9 +37,9 @@ def main(options: Json) -> None:
     """Raises ``Wrong``. What had to be assumed is said on stderr."""
     if bool(options["first"]) == bool(options["workload"]):
         raise Wrong("--from: and --workload are both given, or neither; name a window of the history, or a file")
-    jobs, notes = _recorded(options) if options["first"] else (_read(options), [])
+    jobs, notes = _recorded(options) if options["first"] else _read(options)
     try:
-        count = _write(options["output"], jobs)
+        count = _write(options["output"], jobs, notes)
     except OSError as error:
         raise Wrong(f"output: {options['output']} cannot be written ({error.strerror}); name another place") from None
     except Disordered as error:
@@ -69,12 +69,13 @@ def _moment(option: str, text: str | None) -> dt.datetime:
     return found if found.tzinfo else found.replace(tzinfo=dt.UTC)
 
 
-def _read(options: Json) -> list[Submission]:
+def _read(options: Json) -> tuple[list[Submission], list[str]]:
     return offline.jobs_of(options, offline.reader_options(options["option"]))
 
 
-def _write(output: str, jobs: Iterable[Submission]) -> int:
+def _write(output: str, jobs: Iterable[Submission], notes: list[str]) -> int:
+    """The file says the notes too, for whoever is handed it."""
     if output != STDOUT:
-        return dump(jobs, output)
+        return dump(jobs, output, notes)
     with packed(sys.stdout.buffer) as file:
-        return write(jobs, file)
+        return write(jobs, file, notes)

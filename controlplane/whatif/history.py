@@ -65,6 +65,8 @@ _USER = "u"  # before the number of an account
 _TIMES = {"assumed": "tasks that have not run yet run for as long as others of their group did, else as their "
           "submitter estimated, else for a minute",
           "live": "tasks are still running; they run for as long as they have so far",
+          "cut": "tasks had been stopped and were to run again; they run for as long as their submitter estimated, "
+          "else as others of their group did, else for twice as long as they had, a minute at least",
           "foreseen": "tasks that run now go on for as long as their submitter estimated, else as others of their "
           "group did, else for as long again as so far, a minute at least",
           "elsewhere": "containers run on nodes that are not simulated; they begin anew",
@@ -242,15 +244,20 @@ class HistoryReader:
         t, where = self.tasks, self.tasks.of(job)
         mine = where.start + np.flatnonzero(t.group[where] == no)
         run_s, live = t.run_s[mine], t.live[mine]
+        # An application's master asks for others; of a service that was made smaller the last ones do not come back.
+        goes_on = state < JobState.SUCCEEDED and kind != "application"
+        cut = t.cut[mine] & (t.index[mine] < g.count) & goes_on
         missing = g.count - len(mine) - self.ended_tasks.get((job, no), 0)
         if kind == "application" or state in (JobState.FAILED, JobState.KILLED):
             missing = 0  # what nobody ever granted, or what was given up
         if kind == "service":
-            run_s = np.where(live, max(self.window_s * 2, 1.0), run_s)
-        elif self.foreseen:
-            known = float(run_s[~live].mean()) if not live.all() else 0.0
-            run_s = np.where(live, expected_run_s(run_s, g.estimated_duration_s, known), run_s)
-        self.counted["foreseen" if self.foreseen else "live"] += int(live.sum()) if kind != "service" else 0
+            run_s = np.where(live | cut, max(self.window_s * 2, 1.0), run_s)
+        else:
+            unknown, whole = cut | (live & self.foreseen), ~(cut | live)
+            known = float(run_s[whole].mean()) if whole.any() else 0.0
+            run_s = np.where(unknown, expected_run_s(run_s, g.estimated_duration_s, known), run_s)
+            self.counted["cut"] += int(cut.sum())
+            self.counted["foreseen" if self.foreseen else "live"] += int(live.sum())
         if missing > 0:
             known = float(run_s.mean()) if len(run_s) else g.estimated_duration_s or ASSUMED_S
             run_s = np.append(run_s, np.full(missing, self.window_s * 2 if kind == "service" else known))

@@ -86,8 +86,8 @@ def reader_options(texts: list[str]) -> Json:
     return given
 
 
-def jobs_of(options: Json, given: Json) -> list[Submission]:
-    """All of a workload's jobs, by its name and path; ``Wrong`` says what cannot be read."""
+def jobs_of(options: Json, given: Json) -> tuple[list[Submission], list[str]]:
+    """All of a workload's jobs, by its name and path, and notes of it; ``Wrong`` says what cannot be read."""
     try:
         source = open_workload(options["workload"], options["path"], **given)
         found = []
@@ -103,7 +103,7 @@ def jobs_of(options: Json, given: Json) -> list[Submission]:
         raise error if isinstance(error, Wrong) else Wrong(f"--option: {error}") from None
     if not found:
         raise Wrong("--workload: has no job; give another file or other options")
-    return found
+    return found, source.notes
 
 
 def _value(text: str) -> Any:
@@ -115,7 +115,8 @@ def _value(text: str) -> Any:
 
 
 def _case(options: Json, given: Json) -> Case:
-    draw = _draws(options, given)
+    recorded, said = jobs_of(options, given)
+    draw = _draws(options, given, recorded)
     jobs = draw(0)
     machines = offlinecluster.sub_clusters(options, given, jobs, max(_window_s(jobs), 1.0))
     placeable = _Placeable(options, machines)
@@ -129,7 +130,7 @@ def _case(options: Json, given: Json) -> Case:
     def redraw(seed: int) -> list[Submission]:
         return placing.kept(placeable.of(draw(seed)))
 
-    placing = JobQueues(policies, list(machines), _moved(options["queue"]))
+    placing = _placing(options, policies, list(machines))
     if placing.unknown:
         raise Wrong(f"--queue: no policy has the leaf {placing.unknown[0]}; name one that is there")
     able = placeable.of(jobs)
@@ -144,8 +145,23 @@ def _case(options: Json, given: Json) -> Case:
     found = Case(name, used, machines, policies, window_s, redraw=redraw)
     found.moves, found.called, found.mixed = placing.moves, placing.names(), placing.mixed()
     found.generated = options["workload"] == "synthetic"
-    found.notes = [*placeable.note(jobs), *placing.notes(able), *found.pace_note(), *_seeds_note(options, jobs)]
+    found.notes = [*said, *placeable.note(jobs), *placing.notes(able), *found.pace_note(), *_seeds_note(options, jobs)]
     return found
+
+
+def _placing(options: Json, policies: dict[str, Json], sub_clusters: list[str]) -> JobQueues:
+    """``Wrong`` names the first rule that a policy breaks."""
+    for name, policy in policies.items():
+        try:
+            documents.validate(policy, sub_clusters)
+        except Invalid as error:
+            raise _not_valid("--policy", name, error) from None
+    return JobQueues(policies, sub_clusters, _moved(options["queue"]))
+
+
+def _not_valid(option: str, place: str | Path, error: Invalid) -> Wrong:
+    first = error.errors[0]
+    return Wrong(f"{option}: {place}: {first.field} {first.message}; {first.remedy}")
 
 
 def _moved(pairs: Sequence[str]) -> dict[str, str]:
@@ -160,15 +176,16 @@ def _moved(pairs: Sequence[str]) -> dict[str, str]:
 
 
 def _window_s(jobs: list[Submission]) -> float:
-    return jobs[-1].at_s + max(float(group.run_s.max()) for job in jobs for group in job.groups)
+    """Until the last has ended on its own; a draw may have no job at all."""
+    last_s = max((float(group.run_s.max()) for job in jobs for group in job.groups), default=0.0)
+    return last_s + (jobs[-1].at_s if jobs else 0.0)
 
 
-def _draws(options: Json, given: Json) -> Callable[[int], list[Submission]]:
+def _draws(options: Json, given: Json, recorded: list[Submission]) -> Callable[[int], list[Submission]]:
     """The jobs of each seed: a generator has its own, from the one that is asked for on; a file is resampled."""
     if options["workload"] == "synthetic":
         first = given.get("seed", 0)
-        return lambda seed: jobs_of(options, given | {"seed": first + seed} if seed else given)
-    recorded = jobs_of(options, given)
+        return lambda seed: jobs_of(options, given | {"seed": first + seed})[0] if seed else recorded
     return lambda seed: resampled(recorded, recorded[-1].at_s, seed)
 
 
@@ -224,8 +241,7 @@ def _queues(kind: str, path: Path) -> Json:
     try:
         documents.parse(document)
     except Invalid as error:
-        first = error.errors[0]
-        raise Wrong(f"--queues: {path}: {first.field} {first.message}; {first.remedy}") from None
+        raise _not_valid("--queues", path, error) from None
     return document
 
 
@@ -238,8 +254,7 @@ def _policy(path: Path) -> Json:
     except yaml.YAMLError as error:
         raise Wrong(f"--policy: {path} is neither YAML nor JSON ({error}); repair it") from None
     except Invalid as error:
-        first = error.errors[0]
-        raise Wrong(f"--policy: {path}: {first.field} {first.message}; {first.remedy}") from None
+        raise _not_valid("--policy", path, error) from None
     policy: Json = found
     return policy
 
@@ -247,6 +262,9 @@ def _policy(path: Path) -> Json:
 def _even(queues: set[str]) -> Json:
     """All queues that are named, side by side with the same guarantee."""
     whole: Json = {}
+    outside = min((path for path in queues if not path.startswith("root.")), default="")
+    if outside:
+        raise Wrong(f"--workload: {outside[:80]!r} is no queue below root; name it root.{outside[:80]}")
     for path in sorted(queues):
         level = whole
         for name in path.split(".")[1:]:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from simulator.workload import Machine, Submission, SubmittedGroup
-from simulator.workloads import READERS
+from simulator.workloads import READERS, typed
 from simulator.workloads.files import Unreadable
 from wire import labels
 from wire.resources import AXES, OF_AXIS
@@ -76,7 +76,7 @@ def _told(options: Json, reader_options: Json) -> list[Machine]:
             raise Wrong(f"{option}: is given beside --cluster, whose file tells the nodes; leave one of them out")
     given = {name: value for name, value in reader_options.items() if name in reader.machine_options}
     machines = reader.machines
-    found = from_file("--cluster", path, lambda: machines(path, **given))
+    found = from_file("--cluster", path, lambda: machines(path, **typed(machines, given)))
     if not found:
         raise Wrong(f"--cluster: {path} has no node; give the file of the trace's nodes")
     return found

@@ -32,16 +32,19 @@ COPY (
 class Tasks:
     """Tasks that had a container at or after the window's beginning, in order of job, group and index.
 
-    job, group: (t,). run_s: (t,) float64, of the attempt that succeeded, else of
+    job, group, index: (t,). run_s: (t,) float64, of the attempt that succeeded, else of
     the last one; only what lay within or after the window. live: (t,) bool,
-    still running, so that run_s is what it has run so far. fails: (t,) bool,
-    an attempt of it failed.
+    still running, so that run_s is what it has run so far. cut: (t,) bool, the
+    last attempt was ended by somebody or something else before its task was done.
+    fails: (t,) bool, an attempt of it failed.
     """
 
     job: np.ndarray
     group: np.ndarray
+    index: np.ndarray
     run_s: np.ndarray
     live: np.ndarray
+    cut: np.ndarray
     fails: np.ndarray
 
     def of(self, job: int) -> slice:
@@ -90,4 +93,5 @@ def tasks_of(rows: np.ndarray, begin_us: int) -> Tasks:
     run_s = np.maximum(c["ended_us"][last] + _PG_EPOCH_US - began, 0) / 1e6
     fails = np.logical_or.reduceat(failed, first) if len(first) else np.zeros(0, np.bool_)
     live = c["state"][last] < ContainerState.SUCCEEDED
-    return Tasks(c["job"][last], c["group"][last], run_s, live, fails)
+    cut = c["state"][last] > ContainerState.FAILED
+    return Tasks(c["job"][last], c["group"][last], c["index"][last], run_s, live, cut, fails)

@@ -35,7 +35,7 @@ SELECT c.job_id, c.group_no, avg(extract(epoch FROM c.finished_at - c.started_at
   FROM statestore_container_history c JOIN whatif_job j ON j.id = c.job_id
  WHERE c.finished_at > %s AND c.state = {ContainerState.SUCCEEDED} AND c.started_at IS NOT NULL GROUP BY 1, 2
 """
-_NO_TASKS = Tasks(*(np.zeros(0, kind) for kind in (np.int64, np.int64, np.float64, np.bool_, np.bool_)))
+_NO_TASKS = Tasks(*(np.zeros(0, kind) for kind in (*[np.int64] * 3, np.float64, *[np.bool_] * 3)))
 _FOREVER_S = 1e8  # of a service, s
 
 

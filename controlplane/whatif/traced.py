@@ -18,7 +18,7 @@ def of(row: Simulation) -> Case:
     """Read all of it. ``Unanswerable``, or ``Invalid`` where a policy is not valid for the present sub-clusters."""
     if row.trace is None:
         raise Unanswerable("its trace was deleted to make place for others; hand it in again")
-    jobs = _jobs(row.trace)
+    jobs, said = _jobs(row.trace)
     found = fleet.read()
     machines = _dealt(row.trace, found) if row.own_nodes else found.sub_clusters
     if not any(some for name, some in machines.items() if name not in found.draining):
@@ -40,6 +40,7 @@ def of(row: Simulation) -> Case:
     case.moves, case.called, case.mixed = queues.moves, queues.names(), queues.mixed()
     case.notes = [
         _nodes_note(row),
+        *said,
         *([] if row.own_nodes else found.notes),
         *queues.notes(jobs),
         *never,
@@ -50,11 +51,12 @@ def of(row: Simulation) -> Case:
     return case
 
 
-def _jobs(trace: SimulationTrace) -> list[Submission]:
+def _jobs(trace: SimulationTrace) -> tuple[list[Submission], list[str]]:
     with tempfile.TemporaryFile() as file:  # it has no name that would be left when this process is killed
         file.write(trace.history)
         file.flush()
-        return list(history.load(f"/proc/self/fd/{file.fileno()}"))
+        source = history.read(f"/proc/self/fd/{file.fileno()}")
+        return list(source), source.notes
 
 
 def _dealt(trace: SimulationTrace, found: Fleet) -> dict[str, list[Machine]]:

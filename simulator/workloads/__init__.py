@@ -1,14 +1,16 @@
 """Workloads by name: logs, traces and generators that tell a simulated federation what is submitted, and when."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
+
+from pydantic import TypeAdapter, ValidationError
 
 from simulator.workload import Machine
 from simulator.workloads import history, openb, philly, sls, slsqueues, swf, synthetic
-from simulator.workloads.source import Source, one_of
+from simulator.workloads.source import SHOWN, Source, one_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,16 +50,31 @@ READERS: dict[str, WorkloadReader] = {
 def open_workload(name: str, path: str | Path | None = None, **options: Any) -> Source:
     """The workload that the reader ``name`` finds at ``path``; ``ValueError`` says what is wrong and what there is.
 
-    A file is opened at once, so one that is not there is noticed here.
+    A file is opened at once, so one that is not there is noticed here; its first job comes at 0 s.
     """
     reader = READERS[one_of("workload", name, READERS)]
     for option in options:
         if option not in reader.options:
             known = ", ".join(sorted(reader.options)) or "none"
             raise ValueError(f"{option[:40]!r} is no option of the workload {name}; options: {known}")
-    if reader.reads_file:
-        if path is None:
-            raise ValueError(f"the workload {name} needs a path; give the file to read")
-        with Path(path).open("rb"):
-            pass  # only whether it can be
-    return reader.read(path, **options)
+    if not reader.reads_file:
+        return reader.read(path, **options)
+    if path is None:
+        raise ValueError(f"the workload {name} needs a path; give the file to read")
+    with Path(path).open("rb"):
+        pass  # only whether it can be
+    return reader.read(path, **typed(reader.read, options)).from_first()
+
+
+def typed(read: Callable[..., Any], options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options as ``read`` declares them; ``ValueError`` at one that is something else."""
+    hints = get_type_hints(read, include_extras=True)
+    return {name: _typed(name, value, hints[name]) for name, value in options.items()}
+
+
+def _typed(name: str, value: Any, hint: Any) -> Any:
+    try:
+        return TypeAdapter(hint).validate_python(value)
+    except ValidationError as error:
+        wanted = " or ".join(dict.fromkeys(found["msg"].replace("Input should be ", "") for found in error.errors()))
+        raise ValueError(f"{name}: {str(value)[:SHOWN]!r} does not fit; give {wanted}") from None

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from simulator.workload import Disordered, Machine, Submission, SubmittedGroup
-from simulator.workloads import READERS, open_workload
+from simulator.workloads import READERS, open_workload, typed
 from simulator.workloads.files import Unreadable
 from simulator.workloads.history import dump
 from wire import labels
@@ -92,7 +92,7 @@ def _jobs(kind: str, options: Json) -> Told:
     told = Told()
     with _Readable():
         source = _opened(kind, options)
-        dump(_counted(source, told), HISTORY)
+        dump(_counted(source, told), HISTORY, source.notes)
         told.skipped = dict(source.skipped)
     if not told.jobs:
         raise Wrong("has no job that could run", "give another file, or other options of its reader")
@@ -110,7 +110,7 @@ def _opened(kind: str, options: Json) -> Any:
         return open_workload(kind, TRACE, **options)
     except (Unreadable, Disordered):
         raise
-    except (TypeError, ValueError, AttributeError) as error:
+    except (TypeError, ValueError) as error:
         raise Wrong(
             str(error), f"the options of {kind} are: {', '.join(reader.options) or 'none'}", "options"
         ) from None
@@ -188,7 +188,7 @@ def _nodes(kind: str, options: Json) -> int:
         raise Wrong(f"traces of the kind {kind} have no file of nodes", f"only those of {known} have", "nodes")
     with _Readable():
         given = {name: value for name, value in options.items() if name in reader.machine_options}
-        return _written(reader.machines(TRACE, **given))
+        return _written(reader.machines(TRACE, **typed(reader.machines, given)))
 
 
 def _of_header(options: Json) -> int | None:

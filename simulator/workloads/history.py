@@ -43,7 +43,7 @@ half understood. What is read equals what was written, to the last digit.
 import gzip
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import MISSING, fields
 from pathlib import Path
@@ -58,21 +58,22 @@ from wire.resources import AXES
 
 FORMAT, VERSION = "hydra-history", 1
 PLACEMENTS = ("spread", "pack")
+NOTES_MOST, NOTE_MOST = 20, 1000
 JOB_FIELDS = tuple(f.name for f in fields(Submission))
 GROUP_FIELDS = tuple(f.name for f in fields(SubmittedGroup))
 DEFAULTS = {f.name: f.default for f in (*fields(Submission), *fields(SubmittedGroup)) if f.default is not MISSING}
 
 
-def dump(submissions: Iterable[Submission], path: str | Path) -> int:
+def dump(submissions: Iterable[Submission], path: str | Path, notes: Sequence[str] = ()) -> int:
     """Write a history and return how many jobs it has; the file appears when it is complete."""
     with _replaced(Path(path)) as file:
-        return write(submissions, file)
+        return write(submissions, file, notes)
 
 
-def write(submissions: Iterable[Submission], file: BinaryIO) -> int:
+def write(submissions: Iterable[Submission], file: BinaryIO, notes: Sequence[str] = ()) -> int:
     """Write a history into an open file, and return how many jobs it has."""
     written = 0
-    file.write(_line({"format": FORMAT, "version": VERSION}))
+    file.write(_line({"format": FORMAT, "version": VERSION} | ({"notes": list(notes)} if notes else {})))
     for job in in_order(submissions):
         try:
             file.write(_line(values(job)))
@@ -95,7 +96,7 @@ def load(path: str | Path) -> Iterator[Submission]:
     for number, line in lines(place):
         record = _record(place, number, line)
         if not begun:
-            _check_version(record)
+            _check_head(record)
             begun = True
             continue
         job = _job(record)
@@ -108,12 +109,18 @@ def load(path: str | Path) -> Iterator[Submission]:
 
 
 def read(path: str | Path) -> Source:
-    """A history as a workload."""
+    """A history as a workload; ``Unreadable`` where the file is none."""
+    place = Path(path)
 
     def begin(skipped: Counter[str]) -> Iterator[Submission]:
-        return load(path)
+        return load(place)
 
-    return Source(begin)
+    return Source(begin, notes=_notes(place))
+
+
+def _notes(place: Path) -> list[str]:
+    first = next(lines(place), None)
+    return _check_head(_record(place, *first)) if first else []
 
 
 # --- writing
@@ -170,13 +177,18 @@ def _record(path: Path, number: int, line: str) -> Record:
     return Record(path, number, values)
 
 
-def _check_version(first: Record) -> None:
+def _check_head(first: Record) -> list[str]:
+    """Its notes."""
     if first.values.get("format") != FORMAT:
         raise first.wrong("format", "this is no history", f'let the first line be {{"format": "{FORMAT}", ...}}')
     version = first.whole("version")
     if version != VERSION:
         raise first.wrong("version", f"{version} is not known here", f"write the history as version {VERSION}")
-    first.only(("format", "version"))
+    first.only(("format", "version", "notes"))
+    found = first.items("notes", ())
+    if len(found) > NOTES_MOST or not all(isinstance(each, str) and len(each) <= NOTE_MOST for each in found):
+        raise first.wrong("notes", "these are no notes", f"give at most {NOTES_MOST} texts of {NOTE_MOST} characters")
+    return found
 
 
 def _job(record: Record) -> Submission:

@@ -2,7 +2,8 @@
 
 import heapq
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import count
 from typing import TypeVar
 
@@ -16,19 +17,32 @@ class Source:
     """The submissions of one source; each iteration reads it from the beginning.
 
     facts: what the source says of itself, such as a log's header. skipped: how
-    many jobs the latest iteration has left out so far, by reason.
+    many jobs the latest iteration has left out so far, by reason. notes: what
+    whoever reads figures of these jobs has to know of them.
     """
 
     def __init__(
-        self, begin: Callable[[Counter[str]], Iterator[Submission]], facts: Mapping[str, str] | None = None
-    ) -> None:
+        self, begin: Callable[[Counter[str]], Iterator[Submission]], facts: Mapping[str, str] | None = None,
+        notes: Sequence[str] = (),
+    ) -> None:  # fmt: skip
         self._begin = begin
-        self.facts = dict(facts or {})
+        self.facts, self.notes = dict(facts or {}), list(notes)
         self.skipped: Counter[str] = Counter()
 
     def __iter__(self) -> Iterator[Submission]:
         self.skipped = Counter()
         return self._begin(self.skipped)
+
+    def from_first(self) -> "Source":
+        """The same, with the first job at 0 s: a log may be a part of a longer one."""
+
+        def begin(skipped: Counter[str]) -> Iterator[Submission]:
+            first_s: float | None = None
+            for job in self._begin(skipped):
+                first_s = job.at_s if first_s is None else first_s
+                yield replace(job, at_s=job.at_s - first_s) if first_s else job
+
+        return Source(begin, self.facts, self.notes)
 
 
 def resorted(timed: Iterable[tuple[int, T]], ahead: int) -> Iterator[tuple[int, T]]:

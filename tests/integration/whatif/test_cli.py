@@ -63,6 +63,8 @@ def test_the_recorded_history_as_a_file(hydractl: Hydractl, operator: User, west
     done = hydractl("history", str(file), *window)
     assert done.returncode == 0, done.stderr
     assert same(load(file), history.read(BEGIN, END).jobs) and "12 jobs" in done.stderr
+    unwritten = hydractl("history", str(tmp_path / "none" / "h.gz"), *window)
+    assert unwritten.returncode and f"there is no folder {tmp_path / 'none'}" in unwritten.stderr
     empty = hydractl("history", str(none), "--from=-30h", "--to=-29h")
     assert empty.returncode and "no job ran in this window" in empty.stderr
     assert list(tmp_path.glob("*.jsonl.gz")) == [file] and not list(tmp_path.glob(".*.part"))

@@ -88,6 +88,24 @@ def test_what_is_not_known_is_assumed_and_said(operator: User, west: SubCluster)
     assert +found.counted == {"live": 1, "assumed": 4, "unrun": 1}
 
 
+def test_what_was_stopped_and_is_to_run_again_is_not_taken_to_be_done(operator: User, west: SubCluster) -> None:
+    row = job(west, operator, 100, [{"count": 3}, {"estimated_duration_s": 900.0}, {}], JobState.RUNNING)
+    attempts(
+        row, Attempt(0, 110, 810), Attempt(1, 110, 130, KILLED), Attempt(2, 110, 120, LOST),
+        Attempt(2, 200, None, attempt=2),
+        Attempt(0, 110, 130, KILLED, group=1), Attempt(0, 110, 190, LOST, group=2),
+    )  # fmt: skip
+    service = job(west, operator, 200, [{"count": 1}], JobState.RUNNING, kind="service")
+    attempts(service, Attempt(0, 210, 220, KILLED), Attempt(1, 210, 230, KILLED))  # one of two remained
+    found = history.read(BEGIN, END)
+    batch, stays = found.jobs
+    again, estimated, alone = (group.run_s.tolist() for group in batch.groups)
+    assert again[:2] == [700.0, 700.0] and again[2] > 3000  # the last runs still
+    assert estimated == [900.0] and alone == [160.0]
+    assert stays.groups[0].run_s[0] >= 3600 and stays.groups[0].run_s[1] == 20.0
+    assert found.counted["cut"] == 3 and any("3 tasks had been stopped" in note for note in found.notes)
+
+
 def test_services_stay_and_applications_bring_what_they_were_granted(operator: User, west: SubCluster) -> None:
     service = job(west, operator, 5, [{"count": 2}], JobState.RUNNING, kind="service")
     attempts(service, Attempt(0, 6, None), Attempt(1, 6, None))
