@@ -106,7 +106,7 @@ def _jobs(path: Path, lines: Any) -> Iterator[Recorded]:
             raise client_error(f"line {number} of {path}: at_s is {at!r}", field_name="at_s", remedy=remedy)
         last = at
         first = at if first is None else first  # it may be a part of a longer one
-        yield Recorded(float(at - first), number, job)
+        yield Recorded(float(at - first), number, job | {"at_s": float(at - first)})
 
 
 def _object(path: Path, number: int, text: str) -> dict[str, Any]:

@@ -253,7 +253,7 @@ def _placed(figures: dict[str, np.ndarray], own: list[str], wanted: list[str]) -
 
 
 def _policy(side: _Side, first: _Side, parts: _Parts) -> PolicyFigures:
-    own = over_seeds(side.values, SEEDS, _origins(list(side.runs.values())))
+    own = over_seeds(side.values, SEEDS, origins(list(side.runs.values())))
     change = None if side is first else _change(side, first)
     alone = len(side.runs) == 1
     unsure = change is not None and not any(change.over)
@@ -286,7 +286,7 @@ def over_seeds(values: np.ndarray, over: str, origins: np.ndarray | None = None)
     return _estimates(mean, t_quantile(count - 1) * np.sqrt(error), count, over)
 
 
-def _origins(runs: Sequence[Run]) -> np.ndarray:
+def origins(runs: Sequence[Run]) -> np.ndarray:
     """(s,) as ``over_seeds`` wants them."""
     rows = {run.seed: row for row, run in enumerate(runs)}
     return np.array([rows[_origin(run)] for run in runs])
@@ -303,10 +303,10 @@ def _change(side: _Side, first: _Side) -> Estimates:
     several = len(side.runs) > 1 and len(first.runs) > 1
     if shared and not (several and len(shared) == 1):
         rows = [list(side.runs).index(seed) for seed in shared], [list(first.runs).index(seed) for seed in shared]
-        origins = _origins([side.runs[seed] for seed in shared])
-        return over_seeds(_less(side.values[rows[0]], first.values[rows[1]]), PAIRS, origins)
+        drawn = origins([side.runs[seed] for seed in shared])
+        return over_seeds(_less(side.values[rows[0]], first.values[rows[1]]), PAIRS, drawn)
     (mean, a, count), (mean_0, b, count_0) = (
-        _moments(each.values, _origins(list(each.runs.values()))) for each in (side, first)
+        _moments(each.values, origins(list(each.runs.values()))) for each in (side, first)
     )
     with np.errstate(divide="ignore", invalid="ignore"):
         freedom = np.nan_to_num((a + b) ** 2 / (a**2 / (count - 1) + b**2 / (count_0 - 1)), nan=1.0)

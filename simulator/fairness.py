@@ -17,12 +17,14 @@ def granted(
 ) -> np.ndarray:
     """The part of the whole that fairness grants each leaf in each period, of its dominant resource: (p, q) float64.
 
-    capacity: (p, R), used, wanted: (p, q, R), averages. NaN for leaves that neither hold nor want anything, and where
-    there was nothing to share. With partitions all nodes count as one.
+    capacity: (p, R), used, wanted: (p, q, R), averages. NaN for leaves that neither hold nor want anything, where
+    there was nothing to share, and everywhere with partitions, of which each is shared by itself.
     """
     rows = np.array([queues.index[path] for path in leaves])
     used, wanted = used * _FINE, wanted * _FINE
     found = np.full(used.shape[:2], np.nan)
+    if queues.partitions != [DEFAULT]:
+        return found
     for p in range(len(capacity)):
         whole = np.round(capacity[p]).astype(np.int64)
         if not whole.any():

@@ -111,7 +111,7 @@ def _drained(case: Case, runs: Sequence[Run]) -> Json | None:
     if case.drain is None:
         return None
     waits_s = max(drained.WAITS_S, 2 * case.pace.interval_s)
-    return drained.of(case.drain, list(case.submitted()), case.running_jobs, runs, waits_s, case.until_s, case.window_s)
+    return drained.of(case.drain, list(case.submitted()), runs, waits_s, case.until_s, case.window_s)
 
 
 def _result(case: Case, runs: Sequence[Run], comparison: Comparison) -> Json:

@@ -8,14 +8,16 @@ from typing import Any
 import numpy as np
 
 from controlplane.statestore.models import Job
-from simulator.compare import PAIRS, Estimate, over_seeds
+from simulator.compare import PAIRS, Estimate, origins, over_seeds
 from simulator.figures import CORE_HOUR
 from simulator.measures import Run, Waited
-from simulator.workload import RunningJob, Submission
+from simulator.workload import Submission
 
 Json = dict[str, Any]
 LISTED, QUEUES_MOST = 100, 300
 TASKS, LONGEST_S, ALTOGETHER_S, OPEN = range(4)  # columns of what waits longer by job
+FIGURES = ("jobs", "containers", "longer_jobs", "longer_containers", "wait_mean_s", "empty_s", "lost_core_hours")
+SUMS = [name not in ("wait_mean_s", "empty_s") for name in FIGURES]  # which are less of a sample
 WAITS_S = 1.0  # what waits no longer than this does not count as waiting
 
 
@@ -33,7 +35,8 @@ class Stuck:
 @dataclass(frozen=True, slots=True)
 class Drain:
     """live: so many of the case's submissions, the first, are jobs that are live. never_forecast: jobs that come and
-    could start nowhere else. deadline_s: after ``at``, when what still runs there is stopped; None: never."""
+    could start nowhere else. deadline_s: after ``at``, when what still runs there is stopped; None: never. running,
+    services: containers that run there, and those of them that are of services. sample: the part of all else."""
 
     sub_cluster: str
     at: dt.datetime
@@ -41,6 +44,13 @@ class Drain:
     live: int
     never: list[Stuck]
     never_forecast: int
+    running: int
+    services: int
+    sample: float = 1.0
+
+    def whole(self, count: float) -> int:
+        """Of how many so many in the sample stand for."""
+        return round(count / self.sample)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,28 +99,26 @@ def moved(before: Waited, after: Waited, waits_s: float) -> Moved:
 
 
 def of(
-    drain: Drain, submitted: Sequence[Submission], running_jobs: Sequence[RunningJob], runs: Sequence[Run],
-    waits_s: float, seen_s: float, horizon_s: float,
+    drain: Drain, submitted: Sequence[Submission], runs: Sequence[Run], waits_s: float, seen_s: float, horizon_s: float,
 ) -> Json:  # fmt: skip
-    """What ``simulationshapes.SimulatedDrain`` describes. runs: without the drain, then with it. One query."""
+    """What ``simulationshapes.SimulatedDrain`` describes. runs: without the drain, then with it. One query.
+
+    submitted: of runs whose jobs were not drawn anew; those of others only tell how far what is said may be off.
+    """
     first = runs[0].policy
     before = {run.seed: run.waited for run in runs if run.policy == first}
     after = [run for run in runs if run.policy != first]
     pairs = [moved(_known(before[run.seed]), _known(run.waited), waits_s) for run in after]
-    names = ("jobs", "containers", "longer_jobs", "longer_containers", "wait_mean_s")
     lost = {run.seed: run.drained_work for run in runs if run.policy == first}  # of what drains already
     lost_core_h = [(run.drained_work - lost[run.seed]) / CORE_HOUR for run in after]
     empty_s = [run.emptied.get(drain.sub_cluster, np.nan) for run in after]
-    empty_s = [np.nan] * len(after) if np.isnan(empty_s).any() else empty_s
+    told = np.array([run.drawn_from is None for run in after])
+    empty_s = [np.nan] * len(after) if np.isnan(empty_s)[told].any() else empty_s
     rows = [[*pair.figures(), *more] for pair, *more in zip(pairs, empty_s, lost_core_h, strict=True)]
-    values = np.array(rows, np.float64)
-    figures = dict(
-        zip((*names, "empty_s", "lost_core_hours"), map(_estimate, over_seeds(values, PAIRS).each()), strict=True)
-    )
-    by_job = np.array([pair.by_job() for pair in pairs])
-    here = [
-        (each.job.service, len(p.task)) for each in running_jobs for p in each.running if p.sub == drain.sub_cluster
-    ]
+    values = np.array(rows, np.float64) / np.where(SUMS, drain.sample, 1.0)
+    figures = dict(zip(FIGURES, map(_estimate, over_seeds(values, PAIRS, origins(after)).each()), strict=True))
+    by_job = np.array([pair.by_job() for pair, as_came in zip(pairs, told, strict=True) if as_came])
+    left = np.array([run.left.get(drain.sub_cluster, 0) for run in after])
     return {
         "sub_cluster": drain.sub_cluster,
         "at": drain.at.isoformat(),
@@ -118,11 +126,11 @@ def of(
         "deadline_s": drain.deadline_s,
         "seen_s": seen_s,
         "waits_s": waits_s,
-        "running": sum(count for _, count in here),
-        "services": sum(count for service, count in here if service),
+        "running": drain.running,
+        "services": drain.services,
         **figures,
-        "left": float(np.mean([run.left.get(drain.sub_cluster, 0) for run in after])),
-        **_queues(by_job, submitted),
+        "left": float(left[told].mean()) / drain.sample,
+        **_queues(drain, by_job, submitted),
         **_named(drain, by_job, submitted),
     }
 
@@ -136,13 +144,13 @@ def _estimate(e: Estimate) -> Json:
     return {name: None if isinstance(v, float) and not np.isfinite(v) else v for name, v in asdict(e).items()}
 
 
-def _queues(by_job: np.ndarray, submitted: Sequence[Submission]) -> Json:
+def _queues(drain: Drain, by_job: np.ndarray, submitted: Sequence[Submission]) -> Json:
     """by_job: (s, 4, j). Those with the most containers first."""
-    seeds = len(by_job)
     sums: dict[str, np.ndarray] = {}
     for j in np.flatnonzero(by_job[:, TASKS].any(axis=0)).tolist():
         tasks = by_job[:, TASKS, j]
-        row = np.array([(tasks > 0).sum(), tasks.sum(), by_job[:, ALTOGETHER_S, j].sum()]) / seeds
+        row = np.array([(tasks > 0).sum(), tasks.sum(), by_job[:, ALTOGETHER_S, j].sum()])
+        row = row / (len(by_job) * drain.sample)
         sums[submitted[j].queue] = sums.get(submitted[j].queue, 0.0) + row
     found = [
         {"queue": queue, "jobs": jobs, "containers": containers, "wait_s": wait_s / containers}
@@ -168,9 +176,9 @@ def _named(drain: Drain, by_job: np.ndarray, submitted: Sequence[Submission]) ->
              "containers": float(count[j]), "wait_s": float(wait_s[j]), "open": bool(is_open[j])}
             for j in longest
         ],
-        "total_live": len(waiting),
+        "total_live": drain.whole(len(waiting)),
         "never": [asdict(each) | known.get(each.job, nobody) for each in never],
-        "total_never": len(drain.never),
-        "never_jobs": len({each.job for each in drain.never}),
-        "never_forecast": drain.never_forecast,
+        "total_never": drain.whole(len(drain.never)),
+        "never_jobs": drain.whole(len({each.job for each in drain.never})),
+        "never_forecast": drain.whole(drain.never_forecast),
     }  # fmt: skip

@@ -4,6 +4,7 @@ import datetime as dt
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from django.db import connection, transaction
@@ -19,6 +20,7 @@ from controlplane.whatif.drained import Drain, Stuck
 from controlplane.whatif.fleet import Fleet
 from controlplane.whatif.history import Recorded
 from controlplane.whatif.jobqueues import JobQueues
+from controlplane.whatif.redrawing import block_note, resampled
 from controlplane.whatif.snapshot import LiveJobs, LiveReader
 from simulator.workload import RunningContainers, RunningJob, Submission, SubmittedGroup
 from wire.resources import AXES
@@ -28,12 +30,20 @@ Json = dict[str, Any]
 State = SubCluster.State
 
 
+_THERE = """
+SELECT count(*), count(*) FILTER (WHERE j.kind = 'service')
+  FROM statestore_container c JOIN statestore_job j ON j.id = c.job_id WHERE c.sub_cluster_id = %s
+"""
+
+
 @dataclass(slots=True)
 class _Now:
-    """What was read of one moment."""
+    """What was read of one moment. there: containers in the sub-cluster, and those of services. fleet: all nodes."""
 
     at: dt.datetime
     machines: Fleet
+    fleet: Fleet
+    there: tuple[int, int]
     live: LiveJobs
     come: Recorded | None
     sample: float
@@ -49,19 +59,22 @@ def of(row: Simulation) -> Case:
     emptied = {each: at and max(0.0, (at - now.at).total_seconds()) for each, at in deadlines.items()}
     document = versions.readable(row.document)
     policies = {"as it is": document, f"{name} drained": document}
-    coming = list(repeated(now.come.jobs, horizon_s)) if now.come else []
+    came = now.come.jobs if now.come else []
+    coming = list(repeated(came, horizon_s))
     every = [*(each.job for each in now.live.running_jobs), *now.live.waiting, *coming]
     known = JobQueues({"": document}, list(now.machines.sub_clusters))
     queues = {job.queue for job in known.kept(every)}
     running_jobs = [each for each in now.live.running_jobs if each.job.queue in queues]
-    waiting, coming = ([job for job in jobs if job.queue in queues] for jobs in (now.live.waiting, coming))
+    came, waiting, coming = ([job for job in jobs if job.queue in queues] for jobs in (came, now.live.waiting, coming))
     if not (running_jobs or waiting or coming):
         raise Unanswerable("nothing is live and nothing came in the last hour, so nothing would wait")
     workload = f"from {now.at:%Y-%m-%d %H:%M:%S} UTC on, {horizon_s:,.0f} s ahead"
     case = Case(workload, [*waiting, *coming], now.machines.sub_clusters, policies, horizon_s, now.sample)
     case.running_jobs, case.accounts = running_jobs, True
     case.drained = {"as it is": emptied, f"{name} drained": emptied | {name: row.deadline_s}}
-    ties = _TiedGroups(now.machines, name, document, case.drained[f"{name} drained"])
+    if came:
+        case.redraw = partial(_redrawn, waiting, came, horizon_s)
+    ties = _TiedGroups(now.fleet, name, document, case.drained[f"{name} drained"])
     case.drain = Drain(
         name,
         now.at,
@@ -69,6 +82,8 @@ def of(row: Simulation) -> Case:
         len(running_jobs) + len(waiting),
         ties.live(running_jobs, waiting),
         sum(map(ties.tied, coming)),
+        *now.there,
+        now.sample,
     )
     live = [*(each.job for each in running_jobs), *waiting]
     case.notes = [
@@ -76,8 +91,14 @@ def of(row: Simulation) -> Case:
         *_homes_note(name, sum(ties.stays_home(job, name) for job in live)),
         *known.notes(every, remedy=""),
         *case.pace_note(),
+        *([block_note(ARRIVALS.total_seconds())] if came and row.seeds > 1 else []),
     ]
     return case
+
+
+def _redrawn(waiting: list[Submission], came: list[Submission], horizon_s: float, seed: int) -> list[Submission]:
+    """What waits, and another hour of what came; the same in every hour."""
+    return [*waiting, *repeated(resampled(came, ARRIVALS.total_seconds(), seed), horizon_s)]
 
 
 def _homes_note(name: str, jobs: int) -> list[str]:
@@ -111,8 +132,13 @@ def _read(row: Simulation, horizon_s: float) -> _Now:
             came = history.table(history.CAME, since, at)
             size = int(size[0] + times * came[0]), int(size[1] + times * came[1])
         sample = history.sample_of(*size, history.CONTAINERS_MOST)
-        machines = fleet.read(sample, closed_too=True)
-        _checked(machines, row)
+        machines = whole = fleet.read(closed_too=True)
+        if sample < 1:
+            machines = fleet.read(sample, closed_too=True)
+        for each in (machines, whole):
+            _checked(each, row)
+        cursor.execute(_THERE, [row.sub_cluster_id])
+        there = cursor.fetchone()
         history.table(history.LIVE, at, at, sample)
         reader = LiveReader(at, since)
         live = snapshot.assign_machines(reader, machines, sample)
@@ -122,7 +148,7 @@ def _read(row: Simulation, horizon_s: float) -> _Now:
     if come:
         reader.counted.update(come.counted)
     notes = [*history.sample_note(sample), *history.assumption_notes(reader.counted), _forecast(come), *machines.notes]
-    return _Now(at, machines, live, come, sample, notes)
+    return _Now(at, machines, whole, there, live, come, sample, notes)
 
 
 def _forecast(come: Recorded | None) -> str:

@@ -10,6 +10,7 @@ from controlplane.whatif import unsimulated
 from simulator.workload import Submission
 
 NAMED, SHOWN = 3, 80  # queues in a note, and characters of a name: those of a trace may have any length
+_DIVIDED = "Partitions are shared each by itself: under a policy that has some there are no figures of fairness."
 REMEDY = " Say where they go with queues (--queue OLD=NEW)."
 Json = dict[str, Any]
 
@@ -34,6 +35,7 @@ class JobQueues:
             for name, leaves in self._rows.items()
         }
 
+        self._divided = any(each.get("partitions") for each in policies.values())
         some = set[str]().union(*self._rows.values())
         self.unknown = [new for new in (moved or {}).values() if new not in some]
 
@@ -54,7 +56,8 @@ class JobQueues:
         told = [*self._left_out(jobs, missing, remedy), *self._moved(queues)]
         same = set.intersection(*map(set, self._rows.values()))
         alike = [{path: rows[path] for path in rows if path in same} for rows in self._rows.values()]
-        return [*told, *unsimulated.notes(alike)]
+        divided = [_DIVIDED] if self._divided else []
+        return [*told, *divided, *unsimulated.notes(alike)]
 
     def names(self) -> dict[str, dict[str, str]]:
         """By policy, what queues are called that one of two policies has by another name, so that they are compared."""

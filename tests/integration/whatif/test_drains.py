@@ -198,6 +198,43 @@ def test_the_jobs_of_the_last_hour_come_again(operator: User, west: SubCluster, 
     assert page is not None and b"What draining east would do" in page and b"east would be empty after 0.0 s" in page
 
 
+def test_other_hours_like_the_last_tell_how_far_the_answer_may_be_off(
+    operator: User, west: SubCluster, east: SubCluster
+) -> None:
+    nodes(west, 1)
+    nodes(east, 1)
+    now = timezone.now()
+    for n in range(30):  # most of them late in the hour
+        row = past.job(west, operator, 0, [{"count": 3, "estimated_duration_s": 200.0}])
+        row.submitted_at = now - dt.timedelta(seconds=3600 - 3500 * (n / 30) ** 0.5)
+        row.save()
+    row = answered(ask(operator, "east", 3600, forecast=True, seeds=4))
+    found = row.result["drained"]
+    wait = found["wait_mean_s"]
+    assert wait["count"] == 4 and wait["low"] < wait["value"] < wait["high"]
+    assert any("the jobs are drawn anew" in note for note in row.result["comparison"]["notes"])
+
+
+def test_a_sample_is_told_as_what_it_stands_for(
+    operator: User, west: SubCluster, east: SubCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only one of ten nodes elsewhere has the label; in a sample it may not be there."""
+    nodes(west, 9)
+    nodes(east, 10)
+    Node.objects.filter(name="west-9").update(labels={"rare": "yes"})
+    rare = {"count": 1, "estimated_duration_s": 90.0, "node_labels": "rare == yes"}
+    for node in Node.objects.filter(sub_cluster=east):
+        past.live(east, operator, [{"count": 4, "estimated_duration_s": 400.0}, rare], [(0, 4, node)])
+    whole = drained(ask(operator, "east", 1000))
+    anew()
+    monkeypatch.setattr(history, "CONTAINERS_MOST", 25)
+    part = drained(ask(operator, "east", 1000))
+    assert whole["running"] == part["running"] == 40
+    assert whole["total_never"] == part["total_never"] == 0
+    for name in ("containers", "jobs"):
+        assert part[name]["value"] == pytest.approx(whole[name]["value"], rel=0.7), name
+
+
 def test_asking_changes_nothing_but_its_own_row(operator: User, west: SubCluster, east: SubCluster) -> None:
     nodes(west, 1)
     nodes(east, 1)

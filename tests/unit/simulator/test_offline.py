@@ -181,9 +181,36 @@ def test_what_no_node_could_run_is_refused(
         (("--workload", "synthetic", "--seeds", "0"), "--seeds: 0 does not fit"),
         (("--workload", "synthetic", "--machines", "-1"), "--machines: -1 does not fit"),
         (("--run", "1"), "--token: is missing"),
+        (
+            ("--workload", "swf", "{log}", "--option", "queue=batch"),
+            "'batch' is no queue below root; name it root.batch",
+        ),
+        (("--workload", "swf", "{log}", "--option", "queue=3"), "queue: '3' does not fit"),
+        (("--workload", "philly", "{log}", "--option", "memory_mib=abc"), "memory_mib: 'abc' does not fit"),
+        (
+            ("--workload", "swf", "{log}", "--policy", "{of_others}"),
+            "of_others: sub_clusters.east there is no sub-cluster",
+        ),
+        (("--workload", "swf", "{log}", "--policy", "{too_much}"), "too_much: queues"),
     ],
 )
 def test_what_is_wrong_is_named(tmp_path: Path, words: tuple[str, ...], told: str) -> None:
+    texts = {
+        "log": "1 0 -1 5 2 -1 -1 2 -1 -1 1 1 1 -1 1 -1 -1 -1\n",
+        "of_others": json.dumps({"queues": {"default": {"guaranteed": 1.0}}, "sub_clusters": {"east": {}}}),
+        "too_much": json.dumps({"queues": {"default": {"guaranteed": 1.0}, "other": {"guaranteed": 0.5}}}),
+    }
+    paths = {name: tmp_path / name for name in texts}
+    for name, text in texts.items():
+        paths[name].write_text(text)
     with pytest.raises(CommandError) as found:
-        call_command("simulate", *words)
+        call_command("simulate", *(word.format(**paths) for word in words))
     assert told in str(found.value)
+
+
+def test_a_draw_may_have_no_job(tmp_path: Path) -> None:
+    line = "{} {} -1 5 2 -1 -1 2 -1 -1 1 1 1 -1 1 -1 -1 -1\n"
+    log, report = tmp_path / "log", tmp_path / "report.json"
+    log.write_text(line.format(1, 0) + line.format(2, 1000))
+    call_command("simulate", "--workload", "swf", str(log), "--seeds", "5", "--json", str(report))
+    assert json.loads(report.read_text())

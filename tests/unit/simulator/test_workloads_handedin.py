@@ -74,7 +74,7 @@ def test_nodes_are_in_a_file_of_their_own(folder: Path) -> None:
         (lines(), "has no job", "give another file"),
         (lines(JOB | {"queue": "root.\0"}), "queue .* of job 0 is no name", "printable"),
         (lines(JOB | {"user": "u" * 300}), "user .* of job 0 is no name", "printable"),
-        (lines(JOB | {"at_s": 4e7}), "goes on for more than a year", "cut the file"),
+        (lines(JOB, JOB | {"at_s": 4e7}), "goes on for more than a year", "cut the file"),
         (lines(JOB | {"groups": [GROUP | {"count": 10**9}]}), "more than 1,000,000 containers", "cut the file"),
         (lines(JOB | {"groups": [GROUP | {"memory_mib": 10**15}]}), "of memory_mib", "a whole number up to"),
         (
