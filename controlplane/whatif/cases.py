@@ -1,7 +1,7 @@
 """From a simulation's row to what the simulator needs: policies, machines and the workload."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -13,6 +13,7 @@ from controlplane.whatif.drained import Drain
 from controlplane.whatif.jobqueues import JobQueues
 from controlplane.whatif.redrawing import block_note, redrawn
 from simulator.engine import Setup, Simulation
+from simulator.failures import Churn, Failure
 from simulator.site import Pace
 from simulator.workload import Machine, RunningJob, Submission
 
@@ -38,7 +39,8 @@ class Case:
     is one of, each of which is another seed's. moves: by policy's name, in which
     queue jobs are that have another one in ``jobs``; called: what its queues are
     called in the answer, if not by their paths; mixed: of which no change is told,
-    since they have other jobs.
+    since they have other jobs. churn: how nodes fail; None: none does. delays: of
+    ``Pace``, which are asked for.
     """
 
     workload: str
@@ -58,6 +60,8 @@ class Case:
     moves: dict[str, dict[str, str]] = field(default_factory=dict)
     called: dict[str, dict[str, str]] = field(default_factory=dict)
     mixed: Sequence[str] = ()
+    churn: Churn | None = None
+    delays: dict[str, float] = field(default_factory=dict)
 
     @property
     def containers(self) -> int:
@@ -116,7 +120,15 @@ class Case:
             drained = self.drained.get(policy, {})
             if name in drained:
                 found.drain(number, 0.0, drained[name])
+        nodes = {sub.name: (sub.id, list(sub.nodes)) for sub in found.rows.subs.values()}
+        for name, at, fails_s, back_s in self.failures(seed):
+            number, own = nodes[name]
+            found.fail(number, own[at], fails_s, back_s)
         return found
+
+    def failures(self, seed: int = 0) -> Iterator[Failure]:
+        """Alike for all policies."""
+        return self.churn.drawn(self.sub_clusters, self.until_s, seed) if self.churn else iter(())
 
     @property
     def until_s(self) -> float:
@@ -125,7 +137,7 @@ class Case:
 
     @property
     def pace(self) -> Pace:
-        return pace.pace_of(self.containers, self.window_s, len(self.sub_clusters))
+        return replace(pace.pace_of(self.containers, self.window_s, len(self.sub_clusters)), **self.delays)
 
     def pace_note(self) -> list[str]:
         """What a reader has to know of its pace."""

@@ -13,7 +13,7 @@ from rich.console import Console
 from contract import yamltext
 from controlplane.policy import documents
 from controlplane.statestore.errors import Invalid
-from controlplane.whatif import answer, offlinecluster, sides
+from controlplane.whatif import answer, offlinecluster, offlinefaults, sides
 from controlplane.whatif.cases import Case
 from controlplane.whatif.jobqueues import JobQueues
 from controlplane.whatif.offlinecluster import LEAVE_OUT, Wrong, from_file
@@ -33,6 +33,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("path", nargs="?", type=Path, help="the log or trace")
     parser.add_argument("--option", action="append", default=[], metavar="K=V", help="of the workload's reader")
     offlinecluster.add_arguments(parser)
+    offlinefaults.add_arguments(parser)
     kinds = ", ".join(name for name, reader in READERS.items() if reader.queues)
     told = f"the queues, in the workload's own form ({kinds}): the first of the policies"
     parser.add_argument("--queues", type=Path, metavar="FILE", help=told)
@@ -53,6 +54,7 @@ def main(options: Json) -> None:
         raise Wrong(f"--seeds: {options['seeds']} does not fit; give 1 to 100")
     given = reader_options(options["option"])
     case = _case(options, given)
+    offlinefaults.put(case, options)
     try:
         runs = sides.run(case, case.seeds(options["seeds"]), _Bar().look, sides.cores())
     except sides.Broken as error:

@@ -181,6 +181,9 @@ def test_what_no_node_could_run_is_refused(
         (("--workload", "synthetic", "--seeds", "0"), "--seeds: 0 does not fit"),
         (("--workload", "synthetic", "--machines", "-1"), "--machines: -1 does not fit"),
         (("--run", "1"), "--token: is missing"),
+        (("--workload", "swf", "{log}", "--fails-every", "0"), "--fails-every: 0 does not fit; give 1 to"),
+        (("--workload", "swf", "{log}", "--node-lost-s", "nan"), "--node-lost-s: nan does not fit; give 0 to"),
+        (("--workload", "swf", "{log}", "--machines", "90000", "--fails-every", "1", "--fails-for", "1"), "failures"),
         (
             ("--workload", "swf", "{log}", "--option", "queue=batch"),
             "'batch' is no queue below root; name it root.batch",
@@ -206,6 +209,33 @@ def test_what_is_wrong_is_named(tmp_path: Path, words: tuple[str, ...], told: st
     with pytest.raises(CommandError) as found:
         call_command("simulate", *(word.format(**paths) for word in words))
     assert told in str(found.value)
+
+
+def test_nodes_that_fail_cost_work_alike_for_each_policy(tmp_path: Path) -> None:
+    line = "{} {} -1 900 1 -1 -1 1 -1 -1 1 1 1 -1 1 -1 -1 -1\n"
+    log, policy = tmp_path / "log", tmp_path / "same.json"
+    log.write_text("".join(line.format(number, 60 * number) for number in range(1, 30)))
+    policy.write_text(json.dumps({"queues": {"default": {"guaranteed": 1.0}}}))
+    wasted = {}
+    for name, more in {"calm": (), "broken": ("--fails-every", "1800", "--network-s", "0.05")}.items():
+        report = tmp_path / name
+        words = (
+            "--workload",
+            "swf",
+            str(log),
+            "--machines",
+            "4",
+            "--policy",
+            str(policy),
+            "--json",
+            str(report),
+            *more,
+        )
+        call_command("simulate", *words)
+        found = json.loads(report.read_text())["runs"][0]
+        wasted[name] = found["figures"]["wasted_part"]
+        assert found["jobs_by_state"]["succeeded"] == 29
+    assert wasted["calm"] == 0 and 0.01 < wasted["broken"] < 1
 
 
 def test_a_draw_may_have_no_job(tmp_path: Path) -> None:
