@@ -111,7 +111,7 @@ def _group(g: GroupEntry) -> tuple[Any, ...]:
     """
     r = g.run
     ready = {*r.to_retry, *(i for _, i in r.backing_off), *range(r.next_fresh, r.count)}
-    tasks = [np.trim_zeros(column, "b").tolist() for column in (r.launches, r.failures, r.task_state, r.remote)]
+    tasks = [bytes(column).rstrip(b"\0") for column in (r.launches, r.failures, r.task_state, r.remote)]
     return int(r.state), r.running, r.succeeded, r.failed, r.unfinished, *tasks, ready, len(g.slots)
 
 
