@@ -29,7 +29,9 @@ def main(argv: list[str]) -> dict[str, Any]:
     parser.add_argument("--sub-clusters", type=int, default=20)
     parser.add_argument("--nodes", type=int, default=2500, help="of each of the fleet's sub-clusters")
     parser.add_argument("--queues", type=int, default=20)
-    parser.add_argument("--seeds", type=int, default=1, help="runs of each policy")
+    parser.add_argument(
+        "--seeds", type=int, default=3, help="runs of each policy; three is what a question has that says nothing"
+    )
     options = parser.parse_args(argv)
     with stack("--sub-clusters", "2", "--nodes", "2") as running:
         demo = _ask(running, small_hour(), heavier, options.seeds)

@@ -28,6 +28,7 @@ class SimulatedRouter:
         self._version, self._read_s = 0, -1e9
         self._candidates: dict[int, HomeCandidate] = {}
         self._where: dict[str, int] | None = None
+        self._usual: dict[str, str] = {}  # the partition of each queue
         self._kinds: dict[bool, NodeKinds] = {}  # by whether each node stands by its name
 
     def home(self, s: Submission, owner: int) -> int | None:
@@ -48,6 +49,7 @@ class SimulatedRouter:
         assert policy is not None
         if self._by_path is None or self._version != policy.version:
             self._by_path, self._version = routers(policy.document), policy.version
+            self._usual = {row.path: row.default_partition for row in policy.queues}
             self._kinds.clear()
         return self._by_path(queue)
 
@@ -56,7 +58,7 @@ class SimulatedRouter:
         policy = self.rows.policy
         assert policy is not None
         partitions = ordered((policy.document or {}).get("partitions"))
-        usual = next((row.default_partition for row in policy.queues if row.path == s.queue), "")
+        usual = self._usual.get(s.queue, "")
         needs = [_need(g, partition_of_ask(partitions, g.partition, usual)) for g in s.groups]
         by_name = any(need.names for need in needs)
         if by_name not in self._kinds:

@@ -128,6 +128,11 @@ def _compute(claim: Claim, sender: Connection, parent: int) -> None:
     except Refused as why:
         first = f": {why.errors[0].field} {why.errors[0].message}" if why.errors else ""
         simulationruns.fail(claim, f"{why.detail}{first}")
+    except (MemoryError, OSError, DatabaseError):
+        raise  # another try may do
+    except Exception as error:  # it would fail again
+        log.error("a simulation failed", simulation=claim.number, exc_info=error)
+        simulationruns.fail(claim, f"the simulator failed ({type(error).__name__}); the log of the worker says where")
 
 
 def _answer(claim: Claim, say: sides.Look) -> None:

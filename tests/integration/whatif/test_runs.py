@@ -398,6 +398,25 @@ def test_what_ends_without_a_word_is_no_answer(
     assert Simulation.objects.get(pk=asked.pk).state == State.RUNNING, "whoever started it gives it to another"
 
 
+def test_what_would_fail_again_is_told_at_once(
+    operator: User, west: SubCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    busy_hour(west, operator, 4)
+    asked = ask(operator)
+
+    def broken(_: Simulation) -> None:
+        raise TypeError("a defect")
+
+    monkeypatch.setattr(runner, "_case", broken)
+    claim = simulationruns.take()
+    assert claim is not None
+    runner.run(claim)
+    row = Simulation.objects.get(pk=asked.pk)
+    assert (row.state, row.message) == (
+        State.FAILED, "the simulator failed (TypeError); the log of the worker says where",
+    )  # fmt: skip
+
+
 def test_a_claim_of_nobody_changes_nothing(operator: User, west: SubCluster) -> None:
     asked = ask(operator)
     runner.RunProgress(Claim(asked.pk, uuid.uuid4()), None)
