@@ -213,9 +213,12 @@ class Client(
     ) -> Iterator[Task]:
         return self._pages(f"/jobs/{job_id}/tasks", Task, {"group": group, "state": state, "page_size": page_size})
 
-    def containers(self, job_id: int, *, task: str | None = None, page_size: int = 500) -> Iterator[Container]:
-        """The job's attempts; ``task`` is ``group/index``."""
-        return self._pages(f"/jobs/{job_id}/containers", Container, {"task": task, "page_size": page_size})
+    def containers(
+        self, job_id: int, *, task: str | None = None, newest_first: bool = False, page_size: int = 500
+    ) -> Iterator[Container]:
+        """The job's attempts; ``task`` is ``group/index``. newest_first: of a task, which is named then."""
+        order = {"order": "newest"} if newest_first else {}
+        return self._pages(f"/jobs/{job_id}/containers", Container, {"task": task, "page_size": page_size} | order)
 
     def job_places(self, job_id: int) -> JobPlaces:
         """The sub-clusters in which the job was given containers, the first one first."""

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from tests.patience import let_pass
+
 
 @dataclass
 class Hooks:
@@ -69,8 +71,8 @@ class Mails:
 
 
 @contextmanager
-def mail_server() -> Iterator[Mails]:
-    """A server that speaks as much SMTP as a sender needs."""
+def mail_server(slow_s: float = 0) -> Iterator[Mails]:
+    """A server that speaks as much SMTP as a sender needs. slow_s: until it has taken a mail."""
     kept = Mails()
 
     class Handler(socketserver.StreamRequestHandler):
@@ -87,6 +89,7 @@ def mail_server() -> Iterator[Mails]:
                     self.say("354 go on")
                     text = b"".join(iter(self.rfile.readline, b".\r\n"))
                     kept.taken.append((sender, to, text.decode().replace("\r\n", "\n")))
+                    let_pass(slow_s)
                 self.say("221 bye" if word == "QUIT" else "250 tests")
                 if word == "QUIT":
                     return

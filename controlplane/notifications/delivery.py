@@ -30,7 +30,7 @@ from controlplane.statestore.models import Notification, Receiver
 
 log = structlog.get_logger(__name__)
 T = TypeVar("T")
-AT_ONCE = 100  # receivers
+AT_ONCE = 100  # webhooks
 MAILS_AT_ONCE, NAMES_AT_ONCE = 4, 32  # threads
 LOOK_EVERY_S = 0.25
 IDLE_LOOKS = 4  # without anything to tell, until this ends
@@ -51,7 +51,7 @@ class _Delivery:
     def __init__(self) -> None:
         self._store = ThreadPoolExecutor(1, "notifications-store")
         self._mails = ThreadPoolExecutor(MAILS_AT_ONCE, "notifications-mail")
-        self._tries: dict[asyncio.Task[None], int] = {}  # whose receiver each is about
+        self._tries: dict[asyncio.Task[None], Receiver] = {}  # whom each tells
         self._done = 0
 
     async def run(self) -> int:
@@ -70,10 +70,9 @@ class _Delivery:
         await self._in_store(close_old_connections)
         idle = 0
         while idle < IDLE_LOOKS and not shutdown.requested.is_set():
-            under_way = Counter(self._tries.values())
-            claims = await self._in_store(partial(actions.claim, AT_ONCE - len(self._tries), under_way))
-            for each in claims:
-                self._tries[asyncio.create_task(self._tell(http, each))] = each.receiver.owner_id
+            for kind, at_once in ((Receiver.Kind.MAIL, MAILS_AT_ONCE), (Receiver.Kind.WEBHOOK, AT_ONCE)):
+                for each in await self._claims(kind, at_once):
+                    self._tries[asyncio.create_task(self._tell(http, each))] = each.receiver
             idle = 0 if self._tries else idle + 1
             if not self._tries:
                 await asyncio.sleep(LOOK_EVERY_S)
@@ -85,6 +84,12 @@ class _Delivery:
                 task.result()
         if self._tries:  # the process is to end: what was begun ends within its time
             await asyncio.wait(self._tries)
+
+    async def _claims(self, kind: Receiver.Kind, at_once: int) -> list[Claim]:
+        """Only what is begun at once: a claim that waits for its turn may run out, and another tells the same."""
+        room = at_once - sum(row.kind == kind for row in self._tries.values())
+        under_way = Counter(row.owner_id for row in self._tries.values())
+        return await self._in_store(partial(actions.claim, room, under_way, kind)) if room else []
 
     async def _tell(self, http: httpx.AsyncClient, claim: Claim) -> None:
         try:

@@ -51,6 +51,7 @@ from .common import (
     require,
     text,
     text_parameter,
+    wrong,
 )
 from .jobtext import JobText, JobYaml
 
@@ -251,13 +252,21 @@ class JobTasks(View):
 class JobContainers(View):
     @extend_schema(
         operation_id="jobs_containers",
-        parameters=[text_parameter("task", "`group/index`", pattern="^[-a-z0-9]{1,63}/[0-9]{1,9}$"), *PAGING],
+        parameters=[
+            text_parameter("task", "`group/index`", pattern="^[-a-z0-9]{1,63}/[0-9]{1,9}$"),
+            text_parameter("order", "`newest` first, of one task; else by task and age", enum=list(_ORDERS)),
+            *PAGING,
+        ],
         responses=answers({200: ContainerPage}),
     )
     def get(self, request: Request, job_id: int) -> Response:
         """The job's containers: every attempt of every task."""
         job = job_of(request, job_id)
         task = _task(job.pk, text(request, "task"))
+        if choice(request, "order", _ORDERS):
+            if task is None:
+                raise wrong("order", "newest is of the attempts of one task", "name the task, or leave order out")
+            return paged(request, 2, lambda at, size: containers.attempts_page(job, task, at, size))
         return paged(request, 3, lambda at, size: containers.list_page(job, at, size, task))
 
 

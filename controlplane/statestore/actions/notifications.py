@@ -50,8 +50,8 @@ def due() -> bool:
     return _due(database_now()).exists()
 
 
-def claim(room: int, under_way: Mapping[int, int]) -> list[Claim]:
-    """Up to ``room`` receivers with what each is to be told; who was left alone for longest first.
+def claim(room: int, under_way: Mapping[int, int], kind: Receiver.Kind | None = None) -> list[Claim]:
+    """Up to ``room`` receivers, of one kind or any, with what each is to be told; who was left alone for longest first.
 
     under_way: tries by whose receivers they are. Nobody has more than ``OF_ONE``: who never answers, and is made anew
     while he is waited for, holds up his owner's alone.
@@ -59,6 +59,7 @@ def claim(room: int, under_way: Mapping[int, int]) -> list[Claim]:
     with transaction.atomic():
         now = database_now()
         due = _due(now).exclude(owner__in=[owner for owner, tries in under_way.items() if tries >= OF_ONE])
+        due = due.filter(kind=kind) if kind else due
         found = due.select_for_update(skip_locked=True, no_key=True, of=("self",)).order_by("free_at")[:room]
         rows = _shared_out(found, under_way)
         until = now + dt.timedelta(seconds=CLAIM_S)

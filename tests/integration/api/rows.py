@@ -41,7 +41,7 @@ def container(job: Job, node_id: int, group: int = 0, index: int = 0, attempt: i
         "allocated_at": timezone.now(),
         "started_at": timezone.now(),
     }
-    return Container.objects.create(id=container_id(job.home_id, 1, next(_counter)), **(values | fields))
+    return Container.objects.create(**({"id": container_id(job.home_id, 1, next(_counter))} | values | fields))
 
 
 def end(

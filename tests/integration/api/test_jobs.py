@@ -12,6 +12,7 @@ from controlplane.router import cluster, submission
 from controlplane.statestore.models import AuditEntry, Intent, Job, TaskGroup
 from tests.integration.api import rows
 from tests.integration.api.world import World, job
+from wire.ids import container_id
 from wire.states import ContainerReason, ContainerState, GroupState, JobState, TaskState
 
 MISSING = {"path": "f", "digest": "0" * 64}
@@ -286,6 +287,26 @@ def test_containers_of_both_tables_in_one_order(world: World) -> None:
     assert found["results"][2]["gpus"] == [0, 2]
     assert len(world["tenant"].get(f"jobs/{row.pk}/containers?task=map/0").json()["results"]) == 2
     assert world["tenant"].get(f"jobs/{row.pk}/containers?task=map/x").status_code == 422
+
+
+def test_the_newest_attempts_of_a_task_come_first_wherever_they_ran(world: World) -> None:
+    """The one that runs now is on the first page, also beside a sub-cluster whose containers have greater ids."""
+    row = submitted(world)
+    node = world.nodes[0].session.node_id
+    for attempt in range(1, 60):
+        elsewhere = {"id": container_id(9, 1, attempt)} if attempt < 55 else {}
+        rows.end(rows.container(row, node, 0, 0, attempt, **elsewhere), TaskState.FAILED, 1)
+    rows.container(row, node, 0, 0, attempt=60)
+    rows.container(row, node, 0, 1, attempt=61)
+    at = f"jobs/{row.pk}/containers?order=newest"
+    first = world["tenant"].get(f"{at}&task=map/0").json()
+    assert [c["attempt"] for c in first["results"]] == list(range(60, 10, -1)) and first["previous"] is None
+    assert first["results"][0]["state"] == "RUNNING"
+    then = world["tenant"].get(first["next"].partition("/api/v1/")[2]).json()
+    assert [c["attempt"] for c in then["results"]] == list(range(10, 0, -1)) and then["next"] is None
+    assert world["tenant"].get(then["previous"].partition("/api/v1/")[2]).json()["results"] == first["results"]
+    (wrong,) = world["tenant"].get(at).json()["errors"]
+    assert (wrong["field"], wrong["remedy"]) == ("order", "name the task, or leave order out")
 
 
 def test_attempts_are_told_although_a_clock_an_hour_behind_stamped_them(world: World) -> None:

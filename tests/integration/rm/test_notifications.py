@@ -23,7 +23,7 @@ from controlplane.statestore.models import Notification, Receiver
 from tests.integration.rm.cluster import Cluster
 from tests.integration.rm.federation import SMALL
 from tests.playing import finish, ready, running
-from tests.receiving import Hooks, hooks, mail_server
+from tests.receiving import Hooks, Mails, hooks, mail_server
 from wire.states import ContainerState
 
 ENDS = ["succeeded", "failed", "killed"]
@@ -192,13 +192,18 @@ def test_only_public_addresses_are_connected_to(cluster: Cluster, web: Hooks, se
     assert len(web.told) == 1
 
 
+def mailed(cluster: Cluster, settings: Any, mails: Mails) -> None:
+    """Mail goes to that server, and the user has an address."""
+    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    settings.EMAIL_HOST, settings.EMAIL_PORT, settings.MAIL_ON = "127.0.0.1", mails.port, True
+    settings.DEFAULT_FROM_EMAIL = "hydra@example.org"
+    cluster.user.email = "ann@example.org"
+    cluster.user.save()
+
+
 def test_mail_goes_to_the_accounts_own_address_many_jobs_in_one(cluster: Cluster, settings: Any) -> None:
     with mail_server() as mails:
-        settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
-        settings.EMAIL_HOST, settings.EMAIL_PORT, settings.MAIL_ON = "127.0.0.1", mails.port, True
-        settings.DEFAULT_FROM_EMAIL = "hydra@example.org"
-        cluster.user.email = "ann@example.org"
-        cluster.user.save()
+        mailed(cluster, settings, mails)
         put(cluster, None, "mail", every_job=ENDS)
         leader = ready(cluster)
         first, second = running(cluster, leader, SMALL), running(cluster, leader, SMALL)
@@ -216,6 +221,24 @@ def test_mail_goes_to_the_accounts_own_address_many_jobs_in_one(cluster: Cluster
         due_now()
         delivery.run()
         assert Receiver.objects.get().error == "this cluster sends no mail any more" and len(mails.taken) == 1
+
+
+def test_behind_a_slow_mail_server_nothing_is_sent_twice_and_webhooks_are_told(
+    cluster: Cluster, web: Hooks, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All mails together take longer than a claim holds."""
+    monkeypatch.setattr(actions, "CLAIM_S", 1.0)
+    monkeypatch.setattr(delivery, "MAILS_AT_ONCE", 1)
+    with mail_server(slow_s=0.4) as mails:
+        mailed(cluster, settings, mails)
+        for n in range(6):
+            put(cluster, None, f"mail-{n}")
+            receivers.test(cluster.actor, cluster.user, f"mail-{n}")
+        put(cluster, web.url())
+        receivers.test(cluster.actor, cluster.user, "ci")
+        assert delivery.run() == 7
+        assert len(mails.taken) == 6 and len(web.told) == 1
+    assert rows() == [("test", "sent", 1)] * 7
 
 
 def test_the_duty_asks_for_delivery_only_where_something_is_due(

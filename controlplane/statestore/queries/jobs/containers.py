@@ -90,6 +90,21 @@ def list_page(job: Job, at: Cursor, size: int, task: tuple[int, int] | None = No
     return page(as_json(job, rows), keys, size, at)
 
 
+def attempts_page(job: Job, task: tuple[int, int], at: Cursor, size: int) -> Page:
+    """One page of a task's attempts, the newest first. Three queries.
+
+    By their numbers: ids of several sub-clusters are not by age.
+    """
+    beyond = f" AND (attempt, id) {'>' if at.back else '<'} (%(k0)s, %(k1)s)" if at.key else ""
+    where = f" AND group_no = %(group)s AND task_index = %(index)s{beyond}"
+    down = "" if at.back else " DESC"
+    order = f" ORDER BY attempt{down}, id{down} LIMIT %(limit)s"
+    sql = f"({_LIVE}{where}{order}) UNION ALL ({_ENDED}{where}{order}){order}"
+    values = {"job": job.pk, "since": history_since(job), "limit": size + 1, "group": task[0], "index": task[1]}
+    rows = rows_as_dicts(sql, values | dict(zip(("k0", "k1"), at.key, strict=False)))
+    return page(as_json(job, rows), [(r["attempt"], r["id"]) for r in rows], size, at)
+
+
 def places(job: Job) -> dict[str, Any]:
     """The sub-clusters in which the job was given containers, the first one first. One query of bounded cost."""
     values = {"job": job.pk, "since": history_since(job), "most": COUNTED_MAX}

@@ -3,18 +3,17 @@ import { Button, NativeSelect, SegmentedControl } from "@mantine/core";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useRef, useState } from "react";
 import { Link, useLocation } from "wouter";
-import type { Container, Job, JobSnapshot, Page, Task } from "../../api/types";
+import type { Container, Job, JobSnapshot, Task } from "../../api/types";
 import { count, duration, moment } from "../../format/units";
 import { TASK_STATES, tone, word } from "../../format/states";
 import { usePaletteCommands } from "../../app/palette/commands";
-import { useRead } from "../../live/hooks";
 import { usePages } from "../../live/pages";
 import { ToneIcon } from "../../ui/icons";
 import { Card, Command, Empty, Failed, Loading, State } from "../../ui/parts";
 import { useWidth } from "../../ui/width";
 import { arrayOf, valuesText } from "./arrays";
 import { Logs } from "./Logs";
-import { BOTH, STREAMS, logAddress, taskName as key, taskNamed, terminalAddress, useParams } from "./params";
+import { BOTH, STREAMS, attemptOf, attemptsPath, logAddress, taskName as key, taskNamed, terminalAddress, useParams } from "./params";
 import { hydractl } from "../../format/shell";
 
 const CELL = 22; // px, with its gap
@@ -166,20 +165,21 @@ function Rows({ job, tasks, chosen, onChoose }: ViewProps) {
 
 function TaskDetail({ jobId, task, enter, values }: { jobId: number; task: ChosenTask; enter: boolean; values: string }) {
   const { get, set } = useParams();
-  const attempts = useRead<Page<Container> | Container[]>(`/jobs/${jobId}/containers?task=${encodeURIComponent(key(task))}`, `${task.state}${task.container}${task.attempts}`);
-  const list = Array.isArray(attempts.data) ? attempts.data : (attempts.data?.results ?? []);
-  const shown = list.find((c) => c.id === get("attempt")) ?? list.find((c) => c.id === task.container) ?? list.at(-1);
-  const container = shown?.id ?? task.container;
+  const attempts = usePages<Container>(attemptsPath(jobId, key(task)), `${task.state}${task.container}${task.attempts}`);
+  const list = attempts.rows ?? [];
+  const { id: container, listed: shown } = attemptOf(list, get("task") === key(task) ? get("attempt") : null, task.container);
+  const unlisted = container && !shown ? [{ value: container, label: container }] : [];
   const stream = STREAMS.find((s) => s === get("stream")) ?? BOTH;
   const [, go] = useLocation();
   const terminal = enter && shown?.state === "RUNNING" ? terminalAddress(jobId, key(task)) : null;
   usePaletteCommands(terminal === null ? [] : [{ name: `Open a terminal in ${key(task)}`, words: "shell exec container", run: () => go(terminal) }]);
   return (
     <Card label={`Task ${key(task)}`} flush title={<span className="row">{task.group} <span className="muted">{task.index}</span> {values && <span className="muted small wrap-any">{values}</span>} {task.state && <State state={task.state} />}</span>}
-      aside={<>{terminal !== null && <Button variant="default" renderRoot={(props) => <Link href={terminal} {...props} />}>Open a terminal</Button>}<Command text={hydractl("logs", "-f", `${jobId}/${key(task)}`)} />{list.length > 1 && <NativeSelect aria-label="Attempt" value={container ?? ""} onChange={(e) => set({ task: key(task), attempt: e.currentTarget.value })} data={list.map((c) => ({ value: c.id, label: `Attempt ${c.attempt}: ${word(c.state).toLowerCase()}` }))} />}</>}>
+      aside={<>{terminal !== null && <Button variant="default" renderRoot={(props) => <Link href={terminal} {...props} />}>Open a terminal</Button>}<Command text={hydractl("logs", "-f", `${jobId}/${key(task)}`)} />{list.length + unlisted.length > 1 && <NativeSelect aria-label="Attempt" value={container ?? ""} onChange={(e) => set({ task: key(task), attempt: e.currentTarget.value })} data={[...unlisted, ...list.map((c) => ({ value: c.id, label: `Attempt ${c.attempt}: ${word(c.state).toLowerCase()}` }))]} />}
+        {attempts.more && <><span className="small muted">the last {count(list.length)}</span><Button variant="default" loading={attempts.reading} onClick={attempts.more}>Show earlier attempts</Button></>}</>}>
       {shown && <AttemptFacts c={shown} />}
       {container ? <Logs key={container} container={container} name={`${jobId}-${task.group}-${task.index}`} stream={stream} choose={(s) => set({ stream: s })} address={logAddress(jobId, key(task), container, stream)} />
-        : attempts.isPending ? <Loading label="Loading the task" />
+        : !attempts.rows && !attempts.error ? <Loading label="Loading the task" />
         : attempts.error ? <div className="body"><Failed error={attempts.error} /></div>
         : <Empty title={task.state ? "It has not started" : "It has not started, or there is no such task"}>Its logs appear here from the first line.</Empty>}
     </Card>

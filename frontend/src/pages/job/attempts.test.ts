@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { linksOf, pointer } from "../../format/reason";
 import type { Container, Group, Job, JobEvent } from "../../api/types";
 import { colourOf, hit, layout, pan, readZoom, writeZoom, x, zoom } from "./gantt";
+import { attemptOf, attemptsPath } from "./params";
 import { mayAct } from "./rights";
 import { shorten, story } from "./story";
 import { busyMilli, percentile, usage } from "./usage";
@@ -92,9 +93,25 @@ describe("links of a limit", () => {
   it("spell a queue as a JSON pointer", () => expect([pointer("root"), pointer("root.a", "maximum"), pointer("root.a/b")]).toEqual(["/queues", "/queues/a/maximum", "/queues/a~1b"]));
 });
 
+describe("the attempt that is looked at", () => {
+  const list = [60, 59, 58].map((attempt) => ({ id: `c-1-1-${attempt}`, attempt }) as Container);
+  it("is asked for newest first", () => expect(attemptsPath(7, "web/0")).toBe("/jobs/7/containers?task=web%2F0&order=newest"));
+  it("is the current one, which is never replaced by another", () => {
+    expect(attemptOf(list, null, "c-1-1-60")).toEqual({ id: "c-1-1-60", listed: list[0] });
+    expect(attemptOf(list, null, "c-1-1-61")).toEqual({ id: "c-1-1-61", listed: undefined });
+  });
+  it("is the one that an address names, also beyond those listed", () => {
+    expect(attemptOf(list, "c-1-1-58", "c-1-1-60").listed).toBe(list[2]);
+    expect(attemptOf(list, "c-1-1-3", "c-1-1-60")).toEqual({ id: "c-1-1-3", listed: undefined });
+  });
+  it("is the newest where none is known, and none where there are none", () => {
+    expect([attemptOf(list, null, undefined).id, attemptOf([], null, null).id]).toEqual(["c-1-1-60", null]);
+  });
+});
+
 it("lets those act whom the server lets", () => {
   const job = { owner: "ada", queue: "root.prod.etl" };
   const me = (username: string, role: string, path = "", level = "admin") => ({ username, role, queues: path ? [{ path, level }] : [] }) as never;
-  expect([me("x", "operator"), me("ada", "tenant"), me("bob", "tenant"), me("bob", "tenant", "root.prod"), me("bob", "tenant", "root.prod", "submit"), me("bob", "tenant", "root.pro"), me("ada", "viewer")].map((m) => mayAct(job, m)))
-    .toEqual([true, true, false, true, false, false, false]);
+  expect([me("x", "operator"), me("ada", "tenant"), me("bob", "tenant"), me("bob", "tenant", "root.prod"), me("bob", "tenant", "root.prod", "submit"), me("bob", "tenant", "root.pro"), me("ada", "viewer"), me("bob", "viewer", "root.prod")].map((m) => mayAct(job, m)))
+    .toEqual([true, true, false, true, false, false, false, false]);
 });

@@ -1,6 +1,6 @@
 /** What of a job's page stands in its address, so that a link shows the same. */
 import { useLocation, useSearch } from "wouter";
-import type { Task } from "../../api/types";
+import type { Container, Task } from "../../api/types";
 
 export interface Params {
   get: (name: string) => string | null;
@@ -31,6 +31,17 @@ export function taskNamed(name: string | null): Pick<Task, "group" | "index"> | 
 /** Both streams, in the order in which they came; what is shown where none is named. */
 export const BOTH = "both";
 export const STREAMS = [BOTH, "stdout", "stderr"];
+
+/** Where the attempts of a task are read, the newest first: of very many, the last page is the one to leave out. */
+export function attemptsPath(job: number | string, task: string): string {
+  return `/jobs/${job}/containers?${new URLSearchParams({ task, order: "newest" })}`;
+}
+
+/** The attempt that is looked at: the one an address names, else the task's current one, else the newest. It need not be listed (yet). */
+export function attemptOf(list: Container[], named: string | null, current: string | null | undefined): { id: string | null; listed: Container | undefined } {
+  const id = named || current || list[0]?.id || null;
+  return { id, listed: list.find((c) => c.id === id) };
+}
 
 /** The address of the log of one attempt, or of one of its streams. */
 export function logAddress(job: number, task: string, container: string, stream: string): string {

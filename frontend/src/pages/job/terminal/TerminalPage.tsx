@@ -8,7 +8,7 @@ import type { Container, Job, Me, Page } from "../../../api/types";
 import { hydractl } from "../../../format/shell";
 import { useFollowed, useRead } from "../../../live/hooks";
 import { Card, Command, Failed, Loading, Notice } from "../../../ui/parts";
-import { taskNamed, useParams } from "../params";
+import { attemptsPath, taskNamed, useParams } from "../params";
 import { mayAct } from "../rights";
 import { Exec, type Phase } from "./exec";
 import { useScreen } from "./useScreen";
@@ -21,7 +21,7 @@ export default function TerminalPage({ id, me }: { id: string; me: Me }) {
   const task = get("task") ?? "";
   const known = /^\d{1,18}$/.test(id) && taskNamed(task) !== null;
   const job = useRead<Job>(`/jobs/${id}`, "", known);
-  const attempts = useFollowed<Page<Container>>(`/jobs/${id}/containers?task=${encodeURIComponent(task)}`, "", known);
+  const attempts = useFollowed<Page<Container>>(attemptsPath(id, task), "", known);
   const container = attempts.data?.results.find((c) => c.state === "RUNNING");
   useEffect(() => {
     document.title = `Terminal in ${task} · Hydra`;
