@@ -123,6 +123,23 @@ def test_a_log_goes_on_where_it_broke_off(signed_in: Page, site: Stack) -> None:
     expect(signed_in.locator("[data-phase]")).to_contain_text("Paused")
 
 
+def test_logs_of_all_tasks_stand_under_their_names(signed_in: Page, site: Stack) -> None:
+    fail = "for i in $(seq 30); do echo gone-$i >&2; done; exit 3"
+    say = f"echo out-$HYDRA_TASK_INDEX; [ $HYDRA_TASK_INDEX = 0 ] || {{ {fail}; }}; sleep 60"
+    job = submitted(site, groups=[group(say, count=2, retries=0)])
+    signed_in.goto(f"/jobs/{job}")
+    ended(signed_in, "FAILED")
+    signed_in.get_by_text("Logs of all").click()
+    logs = signed_in.locator(".task-log")
+    expect(logs.first).to_contain_text("/1")
+    expect(logs.first.locator("[data-stderr]")).to_have_count(20)
+    expect(logs.nth(1)).to_contain_text("out-0")
+    signed_in.get_by_label("Lines of each task").select_option("100")
+    expect(logs.first.locator("[data-stderr]")).to_have_count(30)
+    logs.first.get_by_role("button").click()
+    expect(signed_in.get_by_test_id("log")).to_contain_text("gone-30")
+
+
 def test_a_log_is_linked_to(signed_in: Page, site: Stack) -> None:
     speak = group("echo out-$HYDRA_TASK_INDEX; echo err-$HYDRA_TASK_INDEX >&2", count=205)
     job = submitted(site, groups=[speak])

@@ -3,16 +3,18 @@ import { Button, NativeSelect, SegmentedControl } from "@mantine/core";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useRef, useState } from "react";
 import { Link, useLocation } from "wouter";
-import type { Container, Job, JobSnapshot, Task } from "../../api/types";
+import type { Container, Job, JobSnapshot, Page, Task } from "../../api/types";
 import { count, duration, moment } from "../../format/units";
 import { TASK_STATES, tone, word } from "../../format/states";
 import { usePaletteCommands } from "../../app/palette/commands";
+import { useRead } from "../../live/hooks";
 import { usePages } from "../../live/pages";
 import { ToneIcon } from "../../ui/icons";
 import { Card, Command, Empty, Failed, Loading, State } from "../../ui/parts";
 import { useWidth } from "../../ui/width";
 import { arrayOf, valuesText } from "./arrays";
 import { Logs } from "./Logs";
+import { LogsOfTasks } from "./LogsOfTasks";
 import { BOTH, STREAMS, attemptOf, attemptsPath, logAddress, taskName as key, taskNamed, terminalAddress, useParams } from "./params";
 import { hydractl } from "../../format/shell";
 
@@ -36,6 +38,13 @@ function useTasks(snapshot: JobSnapshot, group: string, state: string) {
   const hasMore = wanted ? pages.more !== null : tasks.next !== null;
   const loadMore = () => (more || filtered ? pages.more?.() : setMore(true));
   return { list, hasMore, loadMore, loading: wanted && !pages.rows && !pages.error, error: wanted ? pages.error : null };
+}
+
+/** A failed task where some failed and none of them is listed; else none. */
+function useUnlistedFailure(job: Job, tasks: Task[]): Task | undefined {
+  const failed = job.groups.reduce((sum, g) => sum + g.failed, 0);
+  const wanted = failed > 0 && !tasks.some((t) => t.state === "FAILED");
+  return useRead<Page<Task>>(`/jobs/${job.id}/tasks?state=FAILED&page_size=1`, failed, wanted).data?.results[0];
 }
 
 /** What is looked at first: a failure, else something that runs, else whatever has a log. */
@@ -67,7 +76,10 @@ export function Tasks({ snapshot, enter }: { snapshot: JobSnapshot; enter: boole
   const shape = get("shape") === "table" ? "table" : "grid";
   const [chosen, choose] = useChosenTask();
   const tasks = useTasks(snapshot, group, state);
-  const task: ChosenTask | undefined = tasks.list.find((t) => key(t) === chosen) ?? taskNamed(chosen) ?? mostTelling(tasks.list);
+  const failure = useUnlistedFailure(job, tasks.list);
+  const task: ChosenTask | undefined = tasks.list.find((t) => key(t) === chosen) ?? taskNamed(chosen) ?? failure ?? mostTelling(tasks.list);
+  const several = job.groups.reduce((sum, g) => sum + g.count, 0) > 1;
+  const ofAll = get("logs") === "all" && several;
   const View = shape === "grid" ? Cells : Rows;
   return (
     <>
@@ -75,6 +87,7 @@ export function Tasks({ snapshot, enter }: { snapshot: JobSnapshot; enter: boole
         <div className="row wrap">
           {job.groups.length > 1 && <NativeSelect aria-label="Group" value={group} onChange={(e) => set({ group: e.currentTarget.value })} data={[{ value: "", label: "All groups" }, ...job.groups.map((g) => g.name)]} />}
           <NativeSelect aria-label="Task state" value={state} onChange={(e) => set({ state: e.currentTarget.value })} data={[{ value: "", label: "Any state" }, ...TASK_STATES.map((s) => ({ value: s, label: word(s) }))]} />
+          {several && <SegmentedControl size="xs" aria-label="Logs" value={ofAll ? "all" : "one"} onChange={(v) => set({ logs: v === "all" ? v : "" })} data={[{ value: "one", label: "Log of one" }, { value: "all", label: "Logs of all" }]} />}
           <SegmentedControl size="xs" aria-label="Shown as" value={shape} onChange={(v) => set({ shape: v === "table" ? v : "" })} data={[{ value: "grid", label: "Cells" }, { value: "table", label: "Table" }]} />
         </div>
       }>
@@ -88,7 +101,8 @@ export function Tasks({ snapshot, enter }: { snapshot: JobSnapshot; enter: boole
           {tasks.hasMore && <><span className="small muted">{count(tasks.list.length)} shown</span><Button variant="default" onClick={tasks.loadMore}>Show more</Button></>}
         </div>
       </Card>
-      {task && <TaskDetail key={key(task)} jobId={job.id} task={task} enter={enter} values={valuesText(arrayOf(job, task.group), task.index)} />}
+      {ofAll && <LogsOfTasks jobId={job.id} tasks={failure ? [failure, ...tasks.list] : tasks.list} choose={(t) => set({ logs: "", task: key(t), attempt: "" })} />}
+      {task && !ofAll && <TaskDetail key={key(task)} jobId={job.id} task={task} enter={enter} values={valuesText(arrayOf(job, task.group), task.index)} />}
     </>
   );
 }

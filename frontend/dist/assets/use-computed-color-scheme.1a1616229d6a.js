@@ -1,1 +1,0 @@
-import{Z as e,nt as t}from"./index.3865e848711b.js";function n(n,r={getInitialValueInEffect:!0}){let i=t(n,r),{colorScheme:a}=e();return a===`auto`?i:a}export{n as t};
