@@ -38,14 +38,17 @@ class JobCalls:
         """
         return self._change(job_id, "restart", {"group": group, "index": index})
 
-    def update(self, job_id: int, revision: int, spec: dict[str, Any], **rules: float | None) -> JobUpdated:
+    def update(
+        self, job_id: int, revision: int, spec: dict[str, Any], *, dry_run: bool = False, **rules: float | None
+    ) -> JobUpdated:
         """Have a service run what ``spec``, a packed job file (``jobfile.pack``), says; its files are uploaded before.
 
         revision: the one you know, as ``job`` says; where another one is in force by now it is refused. rules:
         ``max_unavailable``, ``max_surge``, ``min_ready_s``, ``deadline_s``, ``max_failures``. ``rollout`` of the
-        job says how far it is; ``unchanged`` that it runs this already, and nothing was begun.
+        job says how far it is; ``unchanged`` that it runs this already, and nothing was begun; ``warnings`` what keeps
+        it from ever starting. dry_run: nothing is begun, and files may be missing yet.
         """
-        body = {"spec": spec, "revision": revision} | _said(rules)
+        body = {"spec": spec, "revision": revision} | ({"dry_run": True} if dry_run else {}) | _said(rules)
         answer = self._transport.request("PUT", f"{_JOBS}/{job_id}/spec", json=body)
         return answers.read(JobUpdated, answer.json())
 

@@ -120,11 +120,12 @@ class JobDetail(Job):
 
 
 class JobUpdated(JobDetail):
-    """``unchanged``: it runs what was asked for already, and nothing was begun."""
+    """``unchanged``: it runs what was asked for already, and nothing was begun. warnings: as of a submit."""
 
     model_config = ALL_SAID
 
     unchanged: bool = False
+    warnings: list[FieldError] = []
 
 
 class Revision(Answer):
@@ -352,9 +353,13 @@ class RolloutRequest(Request):
 
 
 class UpdateRequest(RolloutRequest):
-    """``spec``: the whole job as for a submit. Its groups say what they run; what else it says is left as it is."""
+    """``spec``: the whole job as for a submit. Its groups say what they run; what else it says is left as it is.
+
+    dry_run: begin nothing, and say what else would be said; files need not be uploaded yet.
+    """
 
     spec: dict[str, Any]
+    dry_run: bool = False
 
 
 class RollbackRequest(RolloutRequest):

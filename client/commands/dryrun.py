@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +24,12 @@ _FITS: list[Column[SubClusterFit]] = [
 ]
 
 
-def warn(warnings: Sequence[FieldError], text: Source = None) -> None:
-    """What keeps a job from ever starting, a line each, on stderr. text: of the job file, in which they stand."""
-    for each in placed(warnings, text):
+def warn(warnings: Sequence[FieldError], text: Source = None, within: str = "") -> None:
+    """What keeps a job from ever starting, a line each, on stderr. text: of the job file, in which they stand.
+
+    within: the field of what was sent that held the file, with its dot.
+    """
+    for each in placed([replace(each, field=each.field.removeprefix(within)) for each in warnings], text):
         say(f"hydractl: warning: {each.said()}")
 
 

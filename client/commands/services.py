@@ -14,6 +14,7 @@ from client import jobfile
 from client.api import Client
 from client.commands.bringing import SetOption, settings
 from client.commands.common import JobArgument, complete_group, connected
+from client.commands.dryrun import warn
 from client.errors import locating
 from client.logcalls import PATIENCE_S
 from client.progress import headline, rollout_line, uploading
@@ -86,6 +87,9 @@ def update(
     deadline: DeadlineOption = None,
     max_failures: FailuresOption = None,
     revision: RevisionOption = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Begin nothing: say what is wrong with it, and what can never start.")
+    ] = False,
     wait: WaitOption = False,
     output: OutputOption = Format.table,
 ) -> None:
@@ -100,13 +104,17 @@ def update(
         "deadline_s": deadline,
     }
     with connected(ctx) as client:
-        with uploading() as on_upload:
-            client.upload_all(packed.uploads, on_upload)
-        asked = _asking(client, job, revision, wait)
+        if not dry_run:
+            with uploading() as on_upload:
+                client.upload_all(packed.uploads, on_upload)
+        asked = _asking(client, job, revision, wait and not dry_run)
         with locating(text, within="spec."), packed.as_written():
-            done = client.update(job, asked.known, packed.spec, max_failures=max_failures, **rules)
+            done = client.update(job, asked.known, packed.spec, dry_run=dry_run, max_failures=max_failures, **rules)
+        warn(done.warnings, text, within="spec.")
         if done.unchanged and output is not Format.json:
             print(f"job {done.id}: unchanged, it runs what {file} says as revision {done.revision}")
+        elif dry_run:
+            _told_before(done, f"would be rolled out as revision {asked.known + 1}: {file}", output)
         elif wait and not done.unchanged:
             _attend(client, job, asked, output)
         else:
@@ -227,6 +235,14 @@ def _told(job: JobDetail, what: str, output: Format) -> None:
         return
     print(f"job {job.id}: {what}")
     say(f"See it: hydractl job {job.id}    what came of it: hydractl events {job.id}")
+
+
+def _told_before(job: JobDetail, what: str, output: Format) -> None:
+    if output is Format.json:
+        print_json(job)
+    else:
+        print(f"job {job.id}: {what}")
+    say("Nothing was begun.")
 
 
 def register(app: typer.Typer) -> None:

@@ -90,10 +90,14 @@ def checked(user: User, data: Any, *, files: bool = False) -> tuple[JobSpec, lis
     new = _new_job(spec, 0, "", "")
     _check_sizes([new], "")
     intake.check({}, {new.queue: Live(1, new.tasks, new.size)}, cluster.view().queues, "groups")
-    needs = _needs(spec)
-    warned = jobspec.told(impossible.warnings([spec], {0: needs}).get(0, []), data)
+    needs, warned = _needs(spec), warnings(spec, data)
     verdicts = cluster.verdicts({0: needs}, also_of_one=True)[0]
     return spec, warned, outlook.outlook(user, spec, needs, _ask(spec, user.pk, verdicts))
+
+
+def warnings(spec: JobSpec, data: Any, prefix: str = "") -> list[FieldError]:
+    """What keeps one job from ever starting; data: as it was sent."""
+    return jobspec.told(impossible.warnings([spec], {0: _needs(spec)}).get(0, []), data, prefix)
 
 
 @dataclass(slots=True)

@@ -37,8 +37,8 @@ def scale(user: User, actor: Actor, job: Job, asked: ScaleRequest) -> None:
     actions.scale(actor, job, asked.group, asked.count, user.username, claim)
 
 
-def update(user: User, actor: Actor, job: Job, asked: UpdateRequest) -> bool:
-    """Ask the home to roll it out; false where that is what the job runs already, and nothing is asked.
+def update(user: User, actor: Actor, job: Job, asked: UpdateRequest) -> tuple[bool, list[FieldError]]:
+    """Ask the home to roll it out; whether it differs from what the job runs, without which nothing is asked; warnings.
 
     ``Invalid`` names every field that is wrong, or that cannot change.
     """
@@ -49,16 +49,23 @@ def update(user: User, actor: Actor, job: Job, asked: UpdateRequest) -> bool:
     before = Job.objects.values_list("spec", flat=True).get(pk=job.pk)
     if wrong := _fixed(spec, before):
         raise Invalid("a service that runs keeps this", wrong[: submission.MAX_ERRORS])
-    _check_files(user, spec, before)
+    _check_files(user, spec, before, uploaded=not asked.dry_run)
     _check_secrets(user, job, spec)
-    after = spec.model_dump(mode="json")
-    for group, was in zip(after["groups"], before["groups"], strict=True):
-        group["count"] = was["count"]
+    spec.queue = job.queue
+    for group, was in zip(spec.groups, before["groups"], strict=True):
+        group.count = was["count"]
+    warned, after = submission.warnings(spec, asked.spec, "spec."), spec.model_dump(mode="json")
     if _runs(before, after) and actions.settled(job, asked.revision):
-        return False
+        return False, warned
     stored = before | {"files": after["files"], "groups": after["groups"]}
-    _ask(user, actor, job, asked, stored, _size(user, job, stored), None)
-    return True
+    size = _size(user, job, stored)
+    if asked.dry_run:
+        _claim_surge(user, job, asked, stored)
+        actions.refuse_update(job, asked.revision)
+    else:
+        writes.claim(user, 0, size)
+        _ask(user, actor, job, asked, stored, size, None)
+    return True, warned
 
 
 def rollback(user: User, actor: Actor, job: Job, asked: RollbackRequest) -> None:
@@ -81,11 +88,15 @@ def rollback(user: User, actor: Actor, job: Job, asked: RollbackRequest) -> None
 
 
 def _ask(user: User, actor: Actor, job: Job, asked: RolloutRequest, spec: Json, size: int, back: int | None) -> None:
-    if asked.max_surge:
-        _claim(user, job, Live(tasks=asked.max_surge * len(spec["groups"])), "max_surge")
+    _claim_surge(user, job, asked, spec)
     rules = {name: getattr(asked, name) for name in _RULES}
     said = {"revision": asked.revision, "spec": spec, "size": size, "rules": rules, "by": user.username, "back": back}
     actions.update(actor, job, said)
+
+
+def _claim_surge(user: User, job: Job, asked: RolloutRequest, spec: Json) -> None:
+    if asked.max_surge:
+        _claim(user, job, Live(tasks=asked.max_surge * len(spec["groups"])), "max_surge")
 
 
 def _fixed(spec: JobSpec, before: Json) -> list[FieldError]:
@@ -119,8 +130,11 @@ def _whole(was: Json) -> Json:
     return GroupSpec.model_construct().model_dump(mode="json") | was
 
 
-def _check_files(user: User, spec: JobSpec, before: Json) -> None:
-    """New files are the account's own; those that the job has already may stay, whoever asks."""
+def _check_files(user: User, spec: JobSpec, before: Json, *, uploaded: bool) -> None:
+    """New files are the account's own; those that the job has already may stay, whoever asks.
+
+    uploaded: whether new ones must be there.
+    """
     parts = [before, *before["groups"]]
     sizes = {f["digest"]: f["size"] for part in parts for f in part.get("files") or ()}
     named = [(f"spec.files.{i}", f) for i, f in enumerate(spec.files)]
@@ -128,7 +142,8 @@ def _check_files(user: User, spec: JobSpec, before: Json) -> None:
         named += [(f"spec.groups.{no}.files.{i}", f) for i, f in enumerate(group.files)]
     for _, file in named:
         file.size = sizes.get(file.digest, file.size)
-    if news := [(where, file) for where, file in named if file.digest not in sizes]:
+    news = [(where, file) for where, file in named if file.digest not in sizes]
+    if uploaded and news:
         submission.check_files(user, news)
 
 
@@ -152,7 +167,6 @@ def _size(user: User, job: Job, spec: Json) -> int:
         wrong = FieldError("spec.groups", f"comes to {size:,} bytes, at most {most:,} are allowed", remedy)
         raise Invalid("the job says too much", [wrong])
     _claim(user, job, Live(size=max(0, size - job.spec_bytes)), "spec.groups")
-    writes.claim(user, 0, size)
     return size
 
 

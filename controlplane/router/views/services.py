@@ -1,5 +1,7 @@
 """What is done with services while they run."""
 
+from dataclasses import asdict
+
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -66,12 +68,15 @@ class JobSpecification(View):
         keep their names, numbers of tasks, partitions, gangs, parallelism,
         arrays, inputs and dependencies; what the job says beside its groups
         and files is left as it is.
-        200 and ``unchanged`` where it runs all that already: nothing is begun.
+        200 and ``unchanged`` where it runs all that already: nothing is begun; 200 with ``dry_run``, too.
+        It is taken whatever ``warnings`` it is given, as of a submit.
         """
         job = changeable_job(request, job_id)
-        begun = updating.update(account(request), actor(request), job, body(request, UpdateRequest))
-        shown = (listing.detail(account(request), job_id) or {}) | {"unchanged": not begun}
-        return Response(shown, status=202 if begun else 200)
+        asked = body(request, UpdateRequest)
+        differs, warned = updating.update(account(request), actor(request), job, asked)
+        said = {"unchanged": not differs, "warnings": [asdict(each) for each in warned]}
+        shown = (listing.detail(account(request), job_id) or {}) | said
+        return Response(shown, status=202 if differs and not asked.dry_run else 200)
 
 
 class JobRollback(View):

@@ -65,25 +65,28 @@ def restart(actor: Actor, job: Job, group: str | None, index: int | None, by: st
 
 def update(actor: Actor, job: Job, asked: dict[str, Any]) -> None:
     """Ask for another specification. asked: as ``rm.steps.revisions.update`` takes it, as well checked as a submit."""
-    refuse_others(job)
-    said = job.services or {}
-    now, going = said.get("revision", 1), said.get("rollout")
-    if asked["revision"] != now:
-        raise Stale(
-            f"revision {now} of job {job.pk} is in force by now, not {asked['revision']}; look at it and ask again"
-        )
-    if going is not None and asked["back"] != going["previous"]:
-        back = f"wait for it, or roll back to {going['previous']} first"
-        raise Conflict(f"revision {now} of job {job.pk} is still being rolled out; {back}")
     told = {name: value for name, value in asked.items() if name != "spec"}
     with transaction.atomic():
         with connection.cursor() as cursor:
             cursor.execute(_ONE_AT_A_TIME, [job.pk])
-        if _asked_for(job):
-            text = f"job {job.pk} is to be updated already, and its home has not begun yet; ask again when it has"
-            raise Conflict(text)
+        refuse_update(job, asked["revision"], asked["back"])
         keep_named(job.owner_id, named(asked["spec"]))
-        jobs.change(actor, [Change(job, Intent.Kind.UPDATE, asked, {"revision": now}, told)])
+        jobs.change(actor, [Change(job, Intent.Kind.UPDATE, asked, {"revision": asked["revision"]}, told)])
+
+
+def refuse_update(job: Job, revision: int, back: int | None = None) -> None:
+    """``Stale`` or ``Conflict`` where another revision is in force, or another update is under way or asked for."""
+    refuse_others(job)
+    said = job.services or {}
+    now, going = said.get("revision", 1), said.get("rollout")
+    if revision != now:
+        raise Stale(f"revision {now} of job {job.pk} is in force by now, not {revision}; look at it and ask again")
+    if going is not None and back != going["previous"]:
+        remedy = f"wait for it, or roll back to {going['previous']} first"
+        raise Conflict(f"revision {now} of job {job.pk} is still being rolled out; {remedy}")
+    if _asked_for(job):
+        text = f"job {job.pk} is to be updated already, and its home has not begun yet; ask again when it has"
+        raise Conflict(text)
 
 
 def settled(job: Job, revision: int) -> bool:

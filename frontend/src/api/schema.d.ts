@@ -896,7 +896,7 @@ export interface components {
             /** @default [] */
             warnings: components["schemas"]["FieldError"][];
         };
-        /** @description ``unchanged``: it runs what was asked for already, and nothing was begun. */
+        /** @description ``unchanged``: it runs what was asked for already, and nothing was begun. warnings: as of a submit. */
         JobUpdated: {
             admitted_at: string | null;
             finished_at: string | null;
@@ -931,6 +931,8 @@ export interface components {
             /** @default false */
             unchanged: boolean;
             waiting: string | null;
+            /** @default [] */
+            warnings: components["schemas"]["FieldError"][];
         };
         /** @description ``token`` is shown this once. */
         JoinToken: {
@@ -3190,10 +3192,16 @@ export interface components {
             path?: string;
             port: string;
         };
-        /** @description ``spec``: the whole job as for a submit. Its groups say what they run; what else it says is left as it is. */
+        /**
+         * @description ``spec``: the whole job as for a submit. Its groups say what they run; what else it says is left as it is.
+         *
+         *     dry_run: begin nothing, and say what else would be said; files need not be uploaded yet.
+         */
         UpdateRequest: {
             /** @default 600 */
             deadline_s?: number;
+            /** @default false */
+            dry_run?: boolean;
             /** @default 1 */
             max_failures?: number;
             /** @default 0 */

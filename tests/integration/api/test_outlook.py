@@ -1,17 +1,18 @@
 """What a job's owner is told before and at a submit: where it would go, when it could start, what never can."""
 
 import datetime as dt
+from dataclasses import asdict
 from typing import Any
 
 import pytest
 from django.utils import timezone
 
-from contract.jobs import BulkIds, JobChecked, JobSubmitted
+from contract.jobs import BulkIds, JobChecked, JobSubmitted, JobUpdated
 from controlplane.policy import versions
 from controlplane.router import cluster, outlook
 from controlplane.statestore.actions import nodes
 from controlplane.statestore.actions.audit import SYSTEM
-from controlplane.statestore.models import Job, JobEvent, Node
+from controlplane.statestore.models import Intent, Job, JobEvent, Node
 from controlplane.statestore.queries.subclusters import places
 from tests.integration.api.rows import container
 from tests.integration.api.test_routing import lead
@@ -84,6 +85,28 @@ def test_what_can_never_start_is_said_before_and_at_the_submit(
     told = JobSubmitted.model_validate(answer.json(), extra="forbid")
     assert told.warnings == [warned]
     assert list(JobEvent.objects.filter(kind="warned").values_list("job_id", "message")) == [(told.id, warned.said())]
+
+
+def test_an_update_that_can_never_start_is_taken_and_warned_of_as_a_submit(both: World) -> None:
+    """A dry run says the same, of files that are not there either, and begins nothing."""
+    bad = asking(resources={"memory_mib": 900_000}) | {"kind": "service"}
+    (warned,) = both["tenant"].post("jobs", bad).json()["warnings"]
+    fine = both["tenant"].post("jobs", asking() | {"kind": "service"}).json()
+    assert fine["warnings"] == []
+    Job.objects.filter(pk=fine["id"]).update(state=JobState.RUNNING)
+
+    def update(spec: Any, **more: Any) -> Any:
+        return both["tenant"]("PUT", f"jobs/{fine['id']}/spec", {"revision": 1, "spec": spec} | more)
+
+    lost = bad | {"files": [{"path": "a", "digest": "0" * 64}]}
+    answers = [update(lost, dry_run=True), update(bad, dry_run=True), update(bad)]
+    assert [answer.status_code for answer in answers] == [200, 200, 202]
+    for answer in answers:
+        told = JobUpdated.model_validate(answer.json(), extra="forbid")
+        assert [asdict(each) for each in told.warnings] == [warned | {"field": f"spec.{warned['field']}"}]
+        assert not told.unchanged
+    assert Intent.objects.filter(kind="update").count() == 1
+    assert update(bad, dry_run=True).status_code == 409, "as an update now"
 
 
 def test_who_can_start_is_warned_of_nothing(both: World) -> None:

@@ -315,6 +315,8 @@ def changed(cluster: Cluster, request: Request, number: str, what: str) -> Answe
         return status, headers, found
     if what == "retry":
         return submit(cluster, replace(request, body=json.dumps(found["spec"]).encode()))
+    if what == "spec":
+        found = found | {"warnings": cluster.warnings}
     if what in ("scale", "restart", "spec", "rollback"):
         return 200 if found.get("unchanged") else 202, headers, found
     return 202, headers, {"id": found["id"], "asked": what}

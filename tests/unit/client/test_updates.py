@@ -74,3 +74,25 @@ def test_a_job_says_whom_it_tells_and_whether_that_arrived(cluster: Any, env: di
     assert (
         "tells ci of succeeded, failed: 1 to be told, the last error: answered 500; tried again at 2026-03-0" in shown
     )
+
+
+def test_an_update_is_warned_of_on_stderr_and_a_dry_run_sends_no_file(
+    cluster: Any, env: dict[str, str], tmp_path: Path
+) -> None:
+    cluster.add_job({"name": "a", "kind": "service", "groups": [{"name": "g", "count": 2}]}, "RUNNING")
+    cluster.on_get_job = lambda job: job.update(kind="service", revision=4)
+    cluster.warnings = [{"field": "spec.groups.0.command", "message": "no node is so large", "remedy": "ask for less"}]
+    (tmp_path / "data").write_text("x")
+    path = job_file(tmp_path)
+    job = json.loads(path.read_text())
+    job["groups"][0]["files"] = [{"path": "data", "source": "data"}]
+    path.write_text(json.dumps(job, indent=1))
+    tried = run(env, "update", "1", str(path), "--dry-run", "--wait")
+    assert (tried.returncode, tried.stdout) == (0, f"job 1: would be rolled out as revision 5: {path}\n"), tried.stderr
+    assert "hydractl: warning: groups.0.command (line 6, column 4): no node is so large" in tried.stderr
+    assert tried.stderr.endswith("Nothing was begun.\n")
+    assert json.loads(cluster.requests("PUT", "/jobs/1/spec")[0].body)["dry_run"]
+    assert not [r for r in cluster.seen if "/artifacts/" in r.path]
+    done = run(env, "update", "1", str(path))
+    assert done.returncode == 0 and "no node is so large" in done.stderr
+    assert "dry_run" not in json.loads(cluster.requests("PUT", "/jobs/1/spec")[1].body)
