@@ -17,7 +17,9 @@ TODAY = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
 
 
 @contextmanager
-def answering(cluster: Any, rows_of: Callable[[datetime, datetime], list[dict[str, Any]]], kind: Any) -> Iterator[Client]:
+def answering(
+    cluster: Any, rows_of: Callable[[datetime, datetime], list[dict[str, Any]]], kind: Any
+) -> Iterator[Client]:
     """A client of a server that cuts the rows of a time."""
 
     def answer(request: Any) -> Any:
@@ -25,7 +27,11 @@ def answering(cluster: Any, rows_of: Callable[[datetime, datetime], list[dict[st
         assert begin < end
         rows = rows_of(begin, end)
         body = {"begin": begin.isoformat(), "end": end.isoformat(), "step": "hour", "complete": len(rows) <= MOST}
-        return 200, {}, said_by_the_api(kind, results=rows[:MOST], **{k: body[k] for k in body if k in kind.model_fields})
+        return (
+            200,
+            {},
+            said_by_the_api(kind, results=rows[:MOST], **{k: body[k] for k in body if k in kind.model_fields}),
+        )
 
     cluster.trouble = answer
     with Client(cluster.url, "secret-token") as client:
