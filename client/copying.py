@@ -17,8 +17,10 @@ from client.errors import HydraError, client_error
 from client.execs import Piece, Running
 
 BLOCK = 64 << 10
+NAMELESS = ("", "..")  # last parts of paths that say nothing of a name
 WORDS_MAX = 4000  # of what tar complains of
 OnFile = Callable[[str], None]
+_Filter = Callable[[tarfile.TarInfo], tarfile.TarInfo | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,14 +83,14 @@ class _Written(io.RawIOBase):
         return len(data)
 
 
-def fetch(client: Client, source: Place, to: Path, told: OnFile) -> int:
-    """Bring a file or a folder here: into ``to`` where that is a folder, else under that name.
+def fetch(client: Client, source: Place, to: Path, told: OnFile, *, inside: bool = False) -> int:
+    """Bring a file or a folder here: into ``to`` where that is a folder or ``inside`` is wanted, else under that name.
 
     Links, files with holes and what is neither a file nor a folder stay there; returns how many did.
     """
-    if not source.name:
+    if source.name in NAMELESS:
         raise client_error("names no file", field_name="source", remedy="Give a path that ends with a name.")
-    place = to / source.name if to.is_dir() else to
+    place = to / source.name if inside or to.is_dir() else to
     command = ["tar", "-cf", "-", "-C", source.folder, "--", f"./{source.name}"]
     with client.open_exec(source.container, command) as running, _begun(running, source.container):
         running.end_input()
@@ -151,16 +153,31 @@ def _extract(archive: tarfile.TarFile, member: tarfile.TarInfo, path: Path) -> b
     return True
 
 
-def bring(client: Client, source: Path, to: Place, told: OnFile) -> None:
-    """Put a file or a folder there: into ``to`` where that ends with ``/``, else under that name."""
+def bring(client: Client, source: Path, to: Place, told: OnFile) -> int:
+    """Put a file or a folder there: into ``to`` where that ends with ``/`` or ``..``, else under that name.
+
+    A link is what it leads to, under its own name. Links below a folder, and what is neither a file nor a folder, stay
+    here; returns how many did.
+    """
     if not source.exists():
         raise client_error(f"there is no {source} on this machine", field_name="source", remedy="Correct the path.")
-    inside = to.path.endswith("/") or not to.name
-    folder, name = (to.path, source.resolve().name) if inside else (to.folder, to.name)
-    words, unread = bytearray(), list[OSError]()
+    inside = to.path.endswith("/") or to.name in NAMELESS
+    own = source.resolve().name if source.name in NAMELESS else source.name
+    folder, name = (to.path, own) if inside else (to.folder, to.name)
+    words, unread, left = bytearray(), list[OSError](), list[str]()
+
+    def sent(member: tarfile.TarInfo) -> tarfile.TarInfo | None:
+        if not (member.isfile() or member.isdir() or member.islnk()):  # a hard link is a file once more
+            left.append(member.name)
+            return None
+        member.uid = member.gid = 0  # it becomes the task's user's
+        member.uname = member.gname = ""
+        told(member.name)
+        return member
+
     command = ["tar", "-xf", "-", "-C", folder]
     with client.open_exec(to.container, command) as running, _begun(running, to.container):
-        writer = threading.Thread(target=_write, args=(running, source, name, told, unread), daemon=True)
+        writer = threading.Thread(target=_write, args=(running, source, name, sent, unread), daemon=True)
         writer.start()
         for piece in running.pieces():
             _keep(words, piece)
@@ -168,18 +185,13 @@ def bring(client: Client, source: Path, to: Place, told: OnFile) -> None:
         raise not_here(source, error, "source")
     if said := _complaint(running, words):
         raise not_put(to.container, folder, said)
+    return len(left)
 
 
-def _write(running: Running, source: Path, name: str, told: OnFile, unread: list[OSError]) -> None:
-    def anonymous(member: tarfile.TarInfo) -> tarfile.TarInfo:
-        member.uid = member.gid = 0  # it becomes the task's user's
-        member.uname = member.gname = ""
-        told(member.name)
-        return member
-
+def _write(running: Running, source: Path, name: str, sent: _Filter, unread: list[OSError]) -> None:
     try:
         with tarfile.open(fileobj=_Written(running), mode="w|") as archive:
-            archive.add(source, name, filter=anonymous)
+            archive.add(source.resolve(), name, filter=sent)
     except BrokenPipeError:
         return  # tar there says why
     except OSError as error:  # of a file here

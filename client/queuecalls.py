@@ -3,15 +3,17 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, time, timedelta
 from typing import Any
 from urllib.parse import quote
 
 from client import answers
+from client.errors import HydraError, client_error
 from client.transport import Transport
 from contract.base import Amounts, Answer
-from contract.queues import QueueDetail, UsedHour, UsedTag
+from contract.queues import QueueDetail, UsedHour, UsedHours, UsedTag, UsedTags
 from wire.resources import AXES
 
 _QUEUES = "/api/v1/queues"
@@ -86,8 +88,17 @@ class QueueCalls:
     def usage(self, days: int = 7, owner: str | None = None, step: str = "day") -> list[UsedHour]:
         """What an account used, per hour or day and queue; your own without ``owner``."""
         params = _span(days) | {"owner": owner, "step": step}
-        rows = self._transport.request("GET", "/api/v1/usage/hours", params=params).json()["results"]
-        return [answers.read(UsedHour, row) for row in rows]
+        found: list[UsedHour] = []
+        while True:
+            answer = self._transport.request("GET", "/api/v1/usage/hours", params=params)
+            part = answers.read(UsedHours, answer.json())
+            if part.complete:
+                return found + part.results
+            last = part.results[-1].at  # which may have been cut in the middle
+            if last == part.results[0].at:
+                raise _too_many(f"one {step}")
+            found += [row for row in part.results if row.at != last]
+            params["begin"] = last.isoformat()
 
     def usage_csv(self, days: int = 7, owner: str | None = None, *, all_accounts: bool = False) -> str:
         """The same, hour by hour, as a CSV file's text; ``all_accounts``, for operators: with a column ``owner``."""
@@ -96,8 +107,20 @@ class QueueCalls:
 
     def usage_tags(self, days: int = 7, owner: str | None = None) -> list[UsedTag]:
         """What an account used by the tags of its jobs and queue, what used most first; of whole days."""
-        rows = self._transport.request("GET", "/api/v1/usage/tags", params=_span(days) | {"owner": owner})
-        return [answers.read(UsedTag, row) for row in rows.json()["results"]]
+        return self._tags(owner, *(datetime.fromisoformat(at) for at in _span(days).values()))
+
+    def _tags(self, owner: str | None, begin: datetime, end: datetime) -> list[UsedTag]:
+        """Of more rows than the server answers with at once, the sums of both halves of the days."""
+        params = {"begin": begin.isoformat(), "end": end.isoformat(), "owner": owner}
+        found = answers.read(UsedTags, self._transport.request("GET", "/api/v1/usage/tags", params=params).json())
+        if found.complete:
+            return found.results
+        days = (end.date() - begin.date()).days
+        if not days:
+            raise _too_many("one day")
+        middle = datetime.combine(begin.date() + timedelta(days=(days + 1) // 2), time(), UTC)
+        before = self._tags(owner, begin, middle - timedelta(microseconds=1))
+        return _summed(before + self._tags(owner, middle, end))
 
     def usage_tags_csv(self, days: int = 7, owner: str | None = None, *, all_accounts: bool = False) -> str:
         """The same, day by day, as a CSV file's text; ``all_accounts`` as of ``usage_csv``."""
@@ -112,6 +135,20 @@ def _whose(owner: str | None, all_accounts: bool) -> dict[str, Any]:
 def _span(days: int) -> dict[str, Any]:
     end = datetime.now(UTC)
     return {"begin": (end - timedelta(days=days)).isoformat(), "end": end.isoformat()}
+
+
+def _summed(rows: list[UsedTag]) -> list[UsedTag]:
+    """One row per tag and queue, in the order in which the server has them."""
+    sums: defaultdict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    for row in rows:
+        sums[row.tag, row.queue].update(row.model_dump(exclude={"tag", "queue"}))
+    found = [UsedTag(tag=tag, queue=queue, **amounts) for (tag, queue), amounts in sums.items()]
+    return sorted(found, key=lambda u: (-u.vcores_milli_s, u.tag, u.queue))
+
+
+def _too_many(span: str) -> HydraError:
+    remedy = "Take the CSV file: hydractl usage --csv, or usage_csv() in Python; with --by-tag or usage_tags_csv()."
+    return client_error(f"comes to more lines of {span} than are answered with", field_name="usage", remedy=remedy)
 
 
 def _rows(q: dict[str, Any], use: dict[str, Any]) -> list[QueueStanding]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import typer
 from typer.core import TyperGroup
@@ -14,7 +14,10 @@ from typer.core import TyperGroup
 from client import config
 from client.api import Client
 from client.errors import HydraError
+from contract.nodes import Node
+from contract.schedules import Schedule
 
+N = TypeVar("N", Node, Schedule)
 OFFERED = 30  # values that completion shows
 
 
@@ -37,6 +40,19 @@ class Settings:
 
     def resolve(self) -> config.Context:
         return config.resolve(config.load(config.config_path()), self.context, self.url, self.token)
+
+
+def with_number(named: list[N], text: str, read: Callable[[int], N]) -> list[N]:
+    """What has the name ``text``, and what it is the number of; an error where neither is there and it is a number."""
+    if not (text.isascii() and text.isdigit()):
+        return named
+    try:
+        numbered = read(int(text))
+    except HydraError as error:
+        if error.status != 404 or not named:
+            raise
+        return named
+    return named if any(each.id == numbered.id for each in named) else [*named, numbered]
 
 
 def _unparsed(ctx: typer.Context) -> Settings:

@@ -140,8 +140,8 @@ def cp(
 ) -> None:
     """Copy a file or a folder into a running task's container, or out of it. TARGET as with hydractl exec.
 
-    PATH is of the task's folder unless it begins with /. Into a folder where DESTINATION is one (in a container: where
-    it ends with /), else under that name. The container needs tar.
+    PATH is of the task's folder unless it begins with /. Into a folder where DESTINATION ends with / or is one here,
+    else under that name. A link here is what it leads to. The container needs tar.
     """
     here, there = (_split(each) for each in (source, destination))
     if (here is None) == (there is None):
@@ -151,9 +151,10 @@ def cp(
     left = 0
     with connected(ctx) as client:
         if here is not None:
-            left = copying.fetch(client, _place(client, *here), Path(destination), names.append)
+            into = destination.endswith("/")
+            left = copying.fetch(client, _place(client, *here), Path(destination), names.append, inside=into)
         elif there is not None:
-            copying.bring(client, Path(source), _place(client, *there), names.append)
+            left = copying.bring(client, Path(source), _place(client, *there), names.append)
     if left:
         say(f"Left out: {left} links, files with holes, and other things that are neither files nor folders.")
     shown = [os.fsencode(name).decode(errors="replace") for name in names]  # whatever bytes a name is made of

@@ -13,7 +13,7 @@ import typer
 
 from client.api import Client
 from client.commands.cluster import ago, resources, shown_state
-from client.commands.common import ShowingGroup, complete_node, connected
+from client.commands.common import ShowingGroup, complete_node, connected, with_number
 from client.errors import client_error
 from client.screen import Column, Format, OutputOption, duration, plain, print_json, say, show, show_one, told
 from contract.nodes import BatchEnd, DrainPreview, Maintenance, Node, NodeContainer, ServiceMove
@@ -70,16 +70,14 @@ def moment(text: str, name: str, also: str = "", zone: tzinfo | None = None) -> 
 
 def find(client: Client, text: str) -> Node:
     """The node of this name or number."""
-    if text.isascii() and text.isdigit():
-        return client.node(int(text))
     sub_cluster, _, name = text.rpartition("/")
-    found = list(client.nodes(sub_cluster=sub_cluster or None, name=name))
+    found = with_number(list(client.nodes(sub_cluster=sub_cluster or None, name=name)), text, client.node)
     if not found:
         meant = _close_to(client, sub_cluster, name)
         remedy = f"Did you mean {meant}? See: hydractl nodes" if meant else "See: hydractl nodes"
         raise client_error(f"there is no node {text}", field_name="node", remedy=remedy)
     if len(found) > 1:
-        names = ", ".join(f"{n.sub_cluster}/{n.name}" for n in found)
+        names = ", ".join(f"{n.sub_cluster}/{n.name}{f' (number {n.id})' if str(n.id) == text else ''}" for n in found)
         raise client_error(f"{text} names several nodes", field_name="node", remedy=f"Name one of: {names}")
     return found[0]
 

@@ -21,6 +21,7 @@ rollout = typer.Typer(help="A policy version that is put in force in stages.", n
 POLL_S = 1.0
 SOAK_S = 60.0
 DONE = ("completed",)
+PAUSED = "paused"
 RolloutArgument = Annotated[
     int | None, typer.Argument(metavar="[ROLLOUT]", help="The rollout's number; by default the last one.")
 ]
@@ -134,19 +135,24 @@ def list_(
 def status(
     ctx: typer.Context,
     number: RolloutArgument = None,
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Until it is over; 1 unless it is completed.")] = False,
+    follow: Annotated[
+        bool, typer.Option("--follow", "-f", help="Until it is over or paused; 1 unless it is completed.")
+    ] = False,
     output: OutputOption = Format.table,
 ) -> None:
     """Where a rollout is, and what its guards see."""
     with connected(ctx) as client:
         found, told = _last(client, number), ""
-        while follow and found.live:
+        while follow and found.live and found.state != PAUSED:
             if found.message != told:
                 told = found.message
                 say(f"{found.state}: {told}")
             time.sleep(POLL_S)
             found = client.rollout(found.id)
     _shown(found, output)
+    if follow and found.state == PAUSED:
+        say(f"paused, and waits for you: go on with hydractl policy rollout resume {found.id}")
+        say(f"or put the old content in force again: hydractl policy rollout abort {found.id}")
     if follow and found.state not in DONE:
         raise typer.Exit(1)
 

@@ -14,7 +14,7 @@ import typer
 from client import jobfile
 from client.api import Client
 from client.commands.bringing import AcceptOption, SetOption, as_text, brought, settings
-from client.commands.common import ShowingGroup, complete_queue, complete_schedule, connected
+from client.commands.common import ShowingGroup, complete_queue, complete_schedule, connected, with_number
 from client.commands.dryrun import warn
 from client.commands.nodes import moment, seconds
 from client.errors import client_error, locating
@@ -49,17 +49,16 @@ ExceptOption = Annotated[
 
 def find(client: Client, text: str) -> Schedule:
     """The schedule of this name or number; of several of a name one's own."""
-    if text.isascii() and text.isdigit():
-        return client.schedule(int(text))
     owner, _, name = text.rpartition("/")
     found = [each for each in client.schedules(owner=owner or None, name=name) if each.name == name]
     if len(found) > 1:
         me = client.me().username
         found = [each for each in found if each.owner == me] or found
+    found = with_number(found, text, client.schedule)
     if not found:
         raise client_error(f"there is no schedule {text}", field_name="schedule", remedy="See: hydractl schedule list")
     if len(found) > 1:
-        names = ", ".join(f"{each.owner}/{each.name}" for each in found)
+        names = ", ".join(f"{s.owner}/{s.name}{f' (number {s.id})' if str(s.id) == text else ''}" for s in found)
         raise client_error(f"{text} names several schedules", field_name="schedule", remedy=f"Name one of: {names}")
     return found[0]
 

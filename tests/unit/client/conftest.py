@@ -245,8 +245,8 @@ def schedules(cluster: Cluster, request: Request) -> Answer:
 
 
 def schedule(cluster: Cluster, request: Request, number: str) -> Answer:
-    (found,) = [s for s in cluster.schedules if s["id"] == int(number)]
-    return 200, {}, said_by_the_api(ScheduleDetail, **found)
+    found = [said_by_the_api(ScheduleDetail, **s) for s in cluster.schedules if s["id"] == int(number)]
+    return (200, {}, found[0]) if found else problem(404, f"there is no schedule {number}")
 
 
 def logs(cluster: Cluster, request: Request, container: str) -> Answer:

@@ -1,9 +1,16 @@
 """Options of a push in stages, as the API takes them."""
 
-import pytest
+from typing import Any
 
+import pytest
+from typer.testing import CliRunner
+
+from client.commands import rolling
 from client.commands.rolling import OnBreach, guards_of, plan_of, stages_of
 from client.errors import HydraError
+from client.hydractl import app
+from contract.rollouts import Rollout, Stage
+from tests.answers import said_by_the_api
 
 
 def test_stages_and_their_soak_times() -> None:
@@ -48,3 +55,23 @@ def test_what_holds_for_all_may_be_watched_with_stages_before_or_alone() -> None
     assert staged["stages"] == [{"sub_clusters": ["west"], "soak_s": 60.0}, everywhere]
     alone = plan_of([], [], 300.0, ["failure_share=5%"], OnBreach.rollback)
     assert alone == {"stages": [everywhere], "guards": {"failure_share": 0.05}, "on_breach": "rollback"}
+
+
+@pytest.mark.parametrize("states", [["soaking", "paused"], ["paused"]])
+def test_following_ends_where_a_rollout_is_paused(
+    cluster: Any, monkeypatch: pytest.MonkeyPatch, states: list[str]
+) -> None:
+    monkeypatch.setattr(rolling, "POLL_S", 0)
+    left = iter(states)
+
+    def answer(request: Any) -> Any:
+        stages = [said_by_the_api(Stage, sub_clusters=["west"])]
+        known = {"id": 7, "live": True, "message": "6 % failed", "stages": stages}
+        return 200, {}, said_by_the_api(Rollout, state=next(left), **known)
+
+    cluster.trouble = answer
+    words = ["--url", cluster.url, "--token", "secret-token", "policy", "rollout", "status", "7", "-f"]
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 1 and not list(left)
+    assert "6 % failed" in done.stdout
+    assert all(f"hydractl policy rollout {what} 7" in done.stderr for what in ("resume", "abort")), done.stderr

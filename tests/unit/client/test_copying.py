@@ -4,15 +4,19 @@ import io
 import tarfile
 import threading
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
+from client.commands import execs
 from client.copying import Place, bring, fetch
 from client.errors import HydraError
 from client.execs import Piece
+from client.hydractl import app
 from contract.problems import Problem
 from tests import mutations
 from wire.execs import End
@@ -132,6 +136,64 @@ def test_a_file_here_that_cannot_be_read_ends_the_copy_with_its_name(tmp_path: P
 
     with pytest.raises(HydraError, match="file on this machine does not exist"):
         bring(Said(b""), tmp_path / "tree", Place("c-1-1-1", "copy"), told)  # type: ignore[arg-type]
+
+
+class Receiving(Said):
+    """A client whose container keeps what tar there is given."""
+
+    def __init__(self) -> None:
+        super().__init__(b"")
+        self.sent, self.command = bytearray(), list[str]()
+
+    def open_exec(self, container: str, command: list[str]) -> Any:
+        self.command = command
+        return self
+
+    def say(self, data: bytes) -> bool:
+        self.sent += data
+        return True
+
+    def members(self) -> dict[str, bytes | None]:
+        """Contents by names; None of what is no file."""
+        with tarfile.open(fileobj=io.BytesIO(bytes(self.sent))) as archive:
+            return {m.name: (f := archive.extractfile(m)) and f.read() for m in archive}
+
+
+def test_a_link_here_is_sent_as_what_it_leads_to_under_its_own_name(tmp_path: Path) -> None:
+    (tmp_path / "2030.csv").write_bytes(b"a,b")
+    (tmp_path / "latest.csv").symlink_to(tmp_path / "2030.csv")
+    there = Receiving()
+    assert bring(there, tmp_path / "latest.csv", Place("c-1-1-1", "data/"), str) == 0  # type: ignore[arg-type]
+    assert (there.members(), there.command[-1]) == ({"latest.csv": b"a,b"}, "data/")
+
+
+def test_links_below_a_folder_stay_here_and_are_counted(tmp_path: Path) -> None:
+    (tmp_path / "tree").mkdir()
+    (tmp_path / "tree" / "file").write_bytes(b"x")
+    (tmp_path / "tree" / "again").hardlink_to(tmp_path / "tree" / "file")
+    (tmp_path / "tree" / "out").symlink_to("/etc/passwd")
+    (tmp_path / "link").symlink_to(tmp_path / "tree")
+    there, names = Receiving(), list[str]()
+    assert bring(there, tmp_path / "link", Place("c-1-1-1", "copy"), names.append) == 1  # type: ignore[arg-type]
+    assert set(there.members()) == set(names) == {"copy", "copy/file", "copy/again"}
+    assert there.members()["copy/file"] == there.members()["copy/again"] == b"x"
+
+
+def test_a_path_that_ends_with_two_dots_is_a_folder_and_no_name(tmp_path: Path) -> None:
+    (tmp_path / "tree" / "below").mkdir(parents=True)
+    there = Receiving()
+    bring(there, tmp_path / "tree" / "below" / "..", Place("c-1-1-1", "data/.."), str)  # type: ignore[arg-type]
+    assert (set(there.members()), there.command[-1]) == ({"tree", "tree/below"}, "data/..")
+    with pytest.raises(HydraError, match="names no file"):
+        fetch(Said(b""), Place("c-1-1-1", "data/.."), tmp_path, str)  # type: ignore[arg-type]
+
+
+def test_a_destination_here_that_ends_with_a_slash_is_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    said = Said(packed(("./file", tarfile.REGTYPE, b"x")))
+    monkeypatch.setattr(execs, "connected", lambda ctx: nullcontext(said))
+    done = CliRunner().invoke(app, ["cp", "c-1-1-1:file", f"{tmp_path}/new/"])
+    assert done.exit_code == 0, done.output
+    assert (tmp_path / "new" / "file").read_bytes() == b"x"
 
 
 @pytest.mark.parametrize(
