@@ -54,6 +54,8 @@ class Changes:
     tasks_again: list[np.ndarray] = field(default_factory=list)
     transitions: list[np.ndarray] = field(default_factory=list)
     jobs: dict[int, "JobEntry"] = field(default_factory=dict)
+    begun: list["JobEntry"] = field(default_factory=list)  # of ``jobs``, those whose first container has begun
+    over: list["JobEntry"] = field(default_factory=list)  # and those that have ended
     groups: dict[tuple[int, int], "GroupEntry"] = field(default_factory=dict)
     # (job, group, sub-cluster) -> what was handed there, or asked back; and whether all of it is to stop
     asks: dict[tuple[int, int, int], tuple["HandedTasks", bool]] = field(default_factory=dict)
@@ -97,6 +99,18 @@ class Changes:
     @property
     def ended_count(self) -> int:
         return sum(map(len, self.ended))
+
+    def begin(self, job: "JobEntry", at_us: int) -> None:
+        """Its first container has begun, here or elsewhere."""
+        job.started_us = at_us
+        self.jobs[job.id] = job
+        self.begun.append(job)
+
+    def end(self, job: "JobEntry") -> None:
+        """It has ended, now."""
+        job.finished_us = self.at_us
+        self.jobs[job.id] = job
+        self.over.append(job)
 
     def hand(self, job: "JobEntry", group: "GroupEntry", sub: int) -> None:
         """What the group has handed to a sub-cluster has changed. Of a job that is being stopped all is to stop."""

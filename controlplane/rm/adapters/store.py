@@ -374,8 +374,7 @@ class PostgresStore:
 
     def _notify(self, c: Changes) -> None:
         """Receivers are to be told of the jobs that have begun or ended in this round."""
-        told = [(j, "started") for j in c.jobs.values() if j.started_us == c.at_us]
-        told += [(j, JobState(j.run.state).name.lower()) for j in c.jobs.values() if j.finished_us == c.at_us]
+        told = [(job, "started") for job in c.begun] + [(job, JobState(job.run.state).name.lower()) for job in c.over]
         if told:
             named = [",".join(j.notify.get(event, ())) for j, event in told]
             columns = [[j.id for j, _ in told], [j.owner for j, _ in told], [event for _, event in told], named]

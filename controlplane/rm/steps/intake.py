@@ -134,8 +134,7 @@ def _refuse(c: Changes, row: JobRow, message: str) -> None:
     run = JobRun(row.id, [g.run for g in groups])
     job = JobEntry(run, groups, row.owner_id, row.queue, row.priority, row.submitted_at.date())
     master.reject(run, message)
-    job.finished_us = c.at_us
-    c.jobs[job.id] = job
+    c.end(job)
     for group_entry in job.groups:
         group_entry.finished_us = c.at_us
         c.groups[job.id, group_entry.run.no] = group_entry

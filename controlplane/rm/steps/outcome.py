@@ -54,8 +54,7 @@ def allocate(m: Memory, c: Changes, sub: int, job: JobEntry, group: GroupEntry, 
         report(c, t, job, group, started)
         c.taken.add((job.id, group.run.no))
     if not job.started_us:
-        job.started_us = c.at_us
-        c.jobs[job.id] = job
+        c.begin(job, c.at_us)
     if not group.started_us:
         group.started_us = c.at_us
     c.groups[job.id, group.run.no] = group
@@ -372,8 +371,7 @@ def _stop_all(m: Memory, c: Changes, job: JobEntry, keep: int) -> None:
 
 
 def _ended(m: Memory, c: Changes, job: JobEntry) -> None:
-    job.finished_us = c.at_us
-    c.jobs[job.id] = job
+    c.end(job)
     for group in job.groups:
         group.finished_us = group.finished_us or c.at_us
         group.reason = None

@@ -113,8 +113,7 @@ def _begun(c: Changes, job: JobEntry, group: GroupEntry, sub: int, events: np.nd
     first_us = int(events["at_us"].min())
     group.started_us = group.started_us or first_us
     if not job.started_us:
-        job.started_us = first_us
-        c.jobs[job.id] = job
+        c.begin(job, first_us)
     c.groups[job.id, group.run.no] = group
 
 
