@@ -94,6 +94,10 @@ class Client(
     def url(self) -> str:
         return self._transport.url
 
+    def now(self) -> datetime:
+        """The server's time, by the last of its answers."""
+        return self._transport.now()
+
     def close(self) -> None:
         self._transport.close()
 

@@ -7,12 +7,14 @@ cannot be reached or is overloaded; 130 Ctrl-C. ``exec`` ends with its command's
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
 import client
+from client import clock
 from client.commands import (
     account,
     accounts,
@@ -46,7 +48,7 @@ from client.commands import (
     top,
     views,
 )
-from client.commands.common import Settings, complete_context
+from client.commands.common import Settings, complete_context, server_time
 from client.errors import HydraError, Unreachable
 from client.screen import fail, say
 
@@ -103,6 +105,7 @@ def main(
 ) -> None:
     """Submit jobs to a Hydra cluster, follow them, and fetch their results."""
     ctx.obj = Settings(context, url or None, token or None)
+    clock.go_by(partial(server_time, ctx))
 
 
 for _part in (

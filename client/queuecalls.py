@@ -87,7 +87,7 @@ class QueueCalls:
 
     def usage(self, days: int = 7, owner: str | None = None, step: str = "day") -> list[UsedHour]:
         """What an account used, per hour or day and queue; your own without ``owner``."""
-        params = _span(days) | {"owner": owner, "step": step}
+        params = self._span(days) | {"owner": owner, "step": step}
         found: list[UsedHour] = []
         while True:
             answer = self._transport.request("GET", "/api/v1/usage/hours", params=params)
@@ -102,12 +102,12 @@ class QueueCalls:
 
     def usage_csv(self, days: int = 7, owner: str | None = None, *, all_accounts: bool = False) -> str:
         """The same, hour by hour, as a CSV file's text; ``all_accounts``, for operators: with a column ``owner``."""
-        params = _span(days) | _whose(owner, all_accounts)
+        params = self._span(days) | _whose(owner, all_accounts)
         return self._transport.request("GET", "/api/v1/usage/hours.csv", params=params).text
 
     def usage_tags(self, days: int = 7, owner: str | None = None) -> list[UsedTag]:
         """What an account used by the tags of its jobs and queue, what used most first; of whole days."""
-        return self._tags(owner, *(datetime.fromisoformat(at) for at in _span(days).values()))
+        return self._tags(owner, *(datetime.fromisoformat(at) for at in self._span(days).values()))
 
     def _tags(self, owner: str | None, begin: datetime, end: datetime) -> list[UsedTag]:
         """Of more rows than the server answers with at once, the sums of both halves of the days."""
@@ -124,17 +124,16 @@ class QueueCalls:
 
     def usage_tags_csv(self, days: int = 7, owner: str | None = None, *, all_accounts: bool = False) -> str:
         """The same, day by day, as a CSV file's text; ``all_accounts`` as of ``usage_csv``."""
-        params = _span(days) | _whose(owner, all_accounts)
+        params = self._span(days) | _whose(owner, all_accounts)
         return self._transport.request("GET", "/api/v1/usage/tags.csv", params=params).text
+
+    def _span(self, days: int) -> dict[str, Any]:
+        end = self._transport.now()
+        return {"begin": (end - timedelta(days=days)).isoformat(), "end": end.isoformat()}
 
 
 def _whose(owner: str | None, all_accounts: bool) -> dict[str, Any]:
     return {"owner": owner} | ({"all_accounts": "yes"} if all_accounts else {})
-
-
-def _span(days: int) -> dict[str, Any]:
-    end = datetime.now(UTC)
-    return {"begin": (end - timedelta(days=days)).isoformat(), "end": end.isoformat()}
 
 
 def _summed(rows: list[UsedTag]) -> list[UsedTag]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from enum import StrEnum
 from itertools import islice
 from typing import Annotated, Any, TypeVar
@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from client import clock
 from client.answers import to_json
 from client.errors import HydraError
 from contract.base import Answer
@@ -194,7 +195,7 @@ def duration(start: datetime | None, end: datetime | None) -> str:
     """``1.2 s``, ``3 min 04 s``, ``2 h 05 min``; until now where it has not ended."""
     if start is None:
         return "-"
-    seconds = max(0.0, ((end or datetime.now(UTC)) - start).total_seconds())
+    seconds = max(0.0, ((end or clock.now()) - start).total_seconds())
     if seconds < 60:
         return Keyed(f"{seconds:.1f} s", seconds)
     minutes, rest = divmod(int(seconds), 60)

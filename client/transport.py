@@ -10,8 +10,8 @@ from __future__ import annotations
 import os
 import ssl
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from datetime import UTC, datetime
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from ipaddress import ip_address
 from typing import Any
@@ -24,7 +24,9 @@ from client.errors import HydraError, Unreachable, client_error, problem_from
 from contract.problems import Problem
 
 Body = Callable[[], Iterable[bytes]]  # called anew for every try
+_HEALTH = "/api/v1/healthz"
 _TRANSIENT = frozenset({429, 502, 503, 504})
+_SLACK = timedelta(seconds=2)  # a Date has whole seconds, and was on its way
 _BACK_OFF = wait_random_exponential(multiplier=0.2, max=5.0)
 _UNLIKELY_STATUS = "The server answered {status} {phrase}"
 
@@ -72,7 +74,9 @@ class Transport:
             timeout=timeout_s,
             trust_env=not is_loopback(self.url),
             verify=authorities() if self.url.startswith("https:") else True,
+            event_hooks={"response": [self._heard]},
         )
+        self._ahead: timedelta | None = None  # the server's clock of this machine's
         self.authorization = ""
         if token:
             self.use(token)
@@ -84,6 +88,20 @@ class Transport:
 
     def close(self) -> None:
         self._http.close()
+
+    def now(self) -> datetime:
+        """The server's time; it is asked for it where it has answered nothing yet."""
+        if self._ahead is None and not self._http.is_closed:
+            with suppress(HydraError):  # a refusal tells the time as well
+                self.request("GET", _HEALTH, patience_s=0)
+        return datetime.now(UTC) + (self._ahead or timedelta())
+
+    def _heard(self, answer: httpx.Response) -> None:
+        try:
+            ahead = parsedate_to_datetime(answer.headers.get("Date", "")) - datetime.now(UTC)
+        except (TypeError, ValueError):  # none, or one without a zone
+            ahead = timedelta()
+        self._ahead = ahead if abs(ahead) > _SLACK else timedelta()
 
     def request(
         self,

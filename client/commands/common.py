@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import islice
 from typing import Annotated, Any, TypeVar
 
 import typer
 from typer.core import TyperGroup
 
-from client import config
+from client import clock, config
 from client.api import Client
 from client.errors import HydraError
 from contract.nodes import Node
@@ -66,7 +67,14 @@ def connected(ctx: typer.Context, *, retry_s: float = 15.0, timeout_s: float = 3
     """A client for the chosen server."""
     where = (ctx.find_object(Settings) or _unparsed(ctx)).resolve()
     with Client(where.url, where.token, retry_s=retry_s, timeout_s=timeout_s) as client:
+        clock.go_by(client.now)
         yield client
+
+
+def server_time(ctx: typer.Context) -> datetime:
+    """Of a command that has asked the server nothing yet."""
+    with connected(ctx) as client:
+        return client.now()
 
 
 def completing(read: Callable[[Client, typer.Context], Iterable[tuple[str, str]]]) -> Callable[..., Any]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import time
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import datetime, timedelta, tzinfo
 from difflib import get_close_matches
 from itertools import islice
 from typing import Annotated
 
 import typer
 
+from client import clock
 from client.api import Client
 from client.commands.cluster import ago, resources, shown_state
 from client.commands.common import ShowingGroup, complete_node, connected, with_number
@@ -56,10 +57,10 @@ def moment(text: str, name: str, also: str = "", zone: tzinfo | None = None) -> 
     zone: of a time that names none; this machine's by default.
     """
     if text == "now":
-        return datetime.now(UTC)
+        return clock.now()
     if text[:1] in ("+", "-"):
         span = timedelta(seconds=seconds(text[1:], name))
-        return datetime.now(UTC) + (span if text[0] == "+" else -span)
+        return clock.now() + (span if text[0] == "+" else -span)
     try:
         at = datetime.fromisoformat(text)
     except ValueError:
@@ -127,7 +128,7 @@ def _window_line(n: Node) -> str:
         return ""
     span = f"{plain(w.starts_at)} to {plain(w.ends_at)}"
     if w.active:
-        span = f"now, until {plain(w.ends_at)}" if w.starts_at <= datetime.now(UTC) else f"{span}, being emptied for it"
+        span = f"now, until {plain(w.ends_at)}" if w.starts_at <= clock.now() else f"{span}, being emptied for it"
     return span + (f": {w.message}" if w.message else "")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from functools import partial
 from typing import Annotated
 
@@ -93,7 +92,7 @@ def usage(
 
 
 def _starves(q: QueueStanding) -> str:
-    return duration(q.starves_since, datetime.now(UTC)) if q.starves_since else "-"
+    return duration(q.starves_since, None)
 
 
 TREE: list[Column[QueueStanding]] = [

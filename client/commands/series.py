@@ -58,7 +58,7 @@ def series(
         return
     if not metrics:
         raise client_error("is missing", field_name="METRIC", remedy="Name one or more, or a moment with --at.")
-    until = moment(end, "to") if end else datetime.now(UTC)
+    until = moment(end or "now", "to")
     since = moment(start, "from") if start else until - timedelta(seconds=seconds(last or "1h", "last"))
     with connected(ctx) as client:
         found = client.series(metrics, scope or ["cluster"], since, until, points)

@@ -11,8 +11,10 @@ import json
 import os
 import re
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from email.utils import formatdate
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -48,6 +50,7 @@ class Cluster:
     """What the server knows, and what it shall do wrong next."""
 
     url: str = ""
+    ahead_s: float = 0.0  # its clock, of this machine's
     jobs: list[dict[str, Any]] = field(default_factory=list)
     keys: dict[str, dict[str, Any]] = field(default_factory=dict)
     artifacts: dict[str, bytes] = field(default_factory=dict)
@@ -122,7 +125,8 @@ class Handler(BaseHTTPRequestHandler):
 
     def answer(self, status: int, headers: dict[str, str], body: Any) -> None:
         data = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
-        self.send_response(status)
+        self.send_response_only(status)
+        self.send_header("Date", formatdate(time.time() + self.cluster.ahead_s, usegmt=True))
         for name, value in headers.items():
             self.send_header(name, value)
         self.send_header("Content-Length", str(len(data)))

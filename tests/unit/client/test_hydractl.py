@@ -460,25 +460,6 @@ def test_a_schedule_is_named_by_its_name_its_owner_or_its_number(cluster: Any, e
     assert set(offered) == {"hourly"}
 
 
-def test_a_name_of_digits_is_no_number_alone(cluster: Any, env: dict[str, str]) -> None:
-    """Node 101 is not drained where the node named 101 was meant."""
-    of = [(7, "101", "west"), (101, "n1", "east"), (8, "102", "east"), (103, "103", "east")]
-    cluster.nodes = [{"id": number, "name": name, "sub_cluster": place} for number, name, place in of]
-    cluster.schedules = [{"id": number, "name": name, "owner": owner} for number, name, owner in of]
-
-    def found(what: str, name: str) -> str:
-        done = run(env, what, name, "-o", "json")
-        return str(json.loads(done.stdout)["id"] if done.returncode == 0 else done.stderr)
-
-    for what in ("node", "schedule"):
-        told = [found(what, each) for each in ("102", "103", "8", "west/101", "east/n1")]
-        assert told == ["8", "103", "8", "7", "101"], what
-        assert "Name one of: west/101, east/n1 (number 101)" in found(what, "101")
-        assert f"there is no {what} 9" in found(what, "9")
-    assert run(env, "node", "drain", "101").returncode == 2
-    assert not [request for request in cluster.seen if request.method == "POST"]
-
-
 def test_the_version_is_the_packages() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert run({"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)}, "--version").stdout.split() == [

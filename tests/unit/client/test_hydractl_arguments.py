@@ -1,0 +1,44 @@
+"""What people type as names, numbers and times, as hydractl understands it."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from tests import hydractl
+
+
+def run(env: dict[str, str], *words: str) -> Any:
+    return hydractl.run(words, env)
+
+
+def test_a_name_of_digits_is_no_number_alone(cluster: Any, env: dict[str, str]) -> None:
+    """Node 101 is not drained where the node named 101 was meant."""
+    of = [(7, "101", "west"), (101, "n1", "east"), (8, "102", "east"), (103, "103", "east")]
+    cluster.nodes = [{"id": number, "name": name, "sub_cluster": place} for number, name, place in of]
+    cluster.schedules = [{"id": number, "name": name, "owner": owner} for number, name, owner in of]
+
+    def found(what: str, name: str) -> str:
+        done = run(env, what, name, "-o", "json")
+        return str(json.loads(done.stdout)["id"] if done.returncode == 0 else done.stderr)
+
+    for what in ("node", "schedule"):
+        told = [found(what, each) for each in ("102", "103", "8", "west/101", "east/n1")]
+        assert told == ["8", "103", "8", "7", "101"], what
+        assert "Name one of: west/101, east/n1 (number 101)" in found(what, "101")
+        assert f"there is no {what} 9" in found(what, "9")
+    assert run(env, "node", "drain", "101").returncode == 2
+    assert not [request for request in cluster.seen if request.method == "POST"]
+
+
+@pytest.mark.parametrize("ahead_s", [3600, -3600])
+def test_times_go_by_the_servers_clock(cluster: Any, env: dict[str, str], ahead_s: int) -> None:
+    cluster.ahead_s = ahead_s
+    there = datetime.now(UTC) + timedelta(seconds=ahead_s)
+    job = cluster.add_job({"name": "a", "groups": []}, "RUNNING")
+    job["started_at"] = (there - timedelta(seconds=70)).isoformat()
+    done = run(env, "jobs", "--since", "-10m")
+    assert done.returncode == 0 and "1 min " in done.stdout, done.stdout + done.stderr
+    asked = datetime.fromisoformat(cluster.requests("GET", "/jobs")[0].query["since"])
+    assert abs(asked - there + timedelta(minutes=10)) < timedelta(seconds=30)
