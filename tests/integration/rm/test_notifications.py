@@ -4,6 +4,7 @@ import base64
 import datetime as dt
 import hashlib
 import hmac
+import itertools
 import json
 from collections import Counter
 from collections.abc import Iterator
@@ -70,6 +71,22 @@ def test_a_webhook_is_told_of_a_job_that_names_it_signed_and_once(cluster: Clust
     said = f"{head['webhook-id']}.{head['webhook-timestamp']}.".encode() + body
     made = hmac.new(base64.b64decode(key.removeprefix("whsec_")), said, hashlib.sha256).digest()
     assert head["webhook-signature"] == f"v1,{base64.b64encode(made).decode()}"
+
+
+def test_what_ends_in_a_round_that_takes_new_jobs_is_told(
+    cluster: Cluster, web: Hooks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their intents are read later than the statuses, and time has passed since."""
+    put(cluster, web.url())
+    leader = ready(cluster)
+    ticks = itertools.count(leader.clock.now_us(), 1000)
+    monkeypatch.setattr(leader.clock, "now_us", lambda: next(ticks))
+    job = running(cluster, leader, SMALL, notify=NAMED)
+    cluster.nodes.finish()
+    cluster.nodes.step()
+    cluster.submit(SMALL)
+    leader.round()
+    assert rows(job_id=job) == [("started", "waiting", 0), ("succeeded", "waiting", 0)]
 
 
 def test_a_failure_says_why_and_other_accounts_hear_nothing(cluster: Cluster, web: Hooks) -> None:
