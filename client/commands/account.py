@@ -70,11 +70,17 @@ def me(ctx: typer.Context, output: OutputOption = Format.table) -> None:
         pairs = [
             ("username", answer.username),
             ("role", answer.role),
-            ("queues", ", ".join([*granted, "those open to all (hydractl queues)"])),
+            ("queues", _usable(answer.role, granted)),
             ("mail", answer.email),
             ("server", client.url),
         ]
         show_one(answer, pairs, output)
+
+
+def _usable(role: str, granted: list[str]) -> str:
+    if role == "viewer":
+        return "all, to look at; a viewer submits nothing"
+    return ", ".join([*granted, "those open to all (hydractl queues)"])
 
 
 def contexts(output: OutputOption = Format.table) -> None:

@@ -158,12 +158,14 @@ def validate(
 def list_rights(ctx: typer.Context, path: PathArgument, output: OutputOption = Format.table) -> None:
     """Who has rights in a queue, through it or one above it."""
     with connected(ctx) as client:
-        found = client.queue_rights(path)
+        found, everybody = client.queue_rights(path), client.queue_detail(path).open_to_all
     columns: list[Column[QueueRight]] = [
         ("USER", lambda r: r.user), ("LEVEL", lambda r: r.level), ("THROUGH", lambda r: r.queue),
         ("FROM", lambda r: r.source),
     ]  # fmt: skip
-    show(found, columns, output, nothing="Nobody but operators.")
+    show(found, columns, output, nothing="Nobody but operators." if not everybody else "Nobody by name.")
+    if everybody:
+        say("Every tenant may submit jobs: the queue is open to all.")
 
 
 @rights.command("grant")

@@ -254,14 +254,12 @@ class _Reader:
         if self.secrets.taken:
             group["secrets"] = self.secrets.taken
         words = [_expanded(word, env) for name in ("command", "args") for word in self._words(container, at, name)]
-        for name in (each.partition("=")[0] for each in self.exports):
-            if any(f"$({name})" in word for word in words):
-                self.lost(at, f"$({name}) in its command is known on the node only: read it as a variable")
+        if indexed:
+            self.exports.append('JOB_COMPLETION_INDEX="$HYDRA_TASK_INDEX"')
+        self._unknown_yet(at, {"its command": words, **{f"env: {name}": [value] for name, value in env.items()}})
         if container and not container.get("command"):
             message = "is missing: what the image runs by itself is not known here"
             self.error((*at, "command"), message, "write the command that the image has as its ENTRYPOINT")
-        if indexed:
-            self.exports.append('JOB_COMPLETION_INDEX="$HYDRA_TASK_INDEX"')
         folder = self.text(container, at, "workingDir")
         if folder:
             self.taken((*at, "workingDir"), "it runs there, where its node has that folder")
@@ -269,6 +267,14 @@ class _Reader:
         found = self._resources(container.get("resources", {}), (*at, "resources"))
         if found:
             group["resources"] = found
+
+    def _unknown_yet(self, at: Path, texts: dict[str, list[str]]) -> None:
+        """References to what a node knows only: Kubernetes puts that in there, and here they stay as they are."""
+        names = [each.partition("=")[0] for each in self.exports]
+        names += [each["env"] for each in self.secrets.taken if each.get("env")]
+        for name, where in ((name, where) for name in names for where in texts):
+            if any(f"$({name})" in word for word in texts[where]):
+                self.lost(at, f"$({name}) in {where} is known on the node only: read it as a variable")
 
     def _words(self, container: dict[str, Any], at: Path, name: str) -> list[str]:
         words = container.get(name, [])

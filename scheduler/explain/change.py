@@ -66,7 +66,7 @@ def smallest_change(
     situation: Situation, relaxed: Relaxed, waits_for_locality: bool, least: float = LEAST
 ) -> Change | None:
     """The first of these that starts it, or None: go anywhere, fewer at once, fewer labels, a little smaller,
-    higher maxima, much smaller, higher maxima and one of the others.
+    higher maxima, much smaller, higher maxima and one of the others, fewer GPUs.
 
     least: the share of what was asked that a smaller container must keep.
     """
@@ -84,7 +84,7 @@ def smallest_change(
             _, by = _raise(replace(then, room=situation.room))
             text = f"{by['text'].rstrip('.')}, and {change['text'][0].lower()}{change['text'][1:]}"
             return {"what": "several", "changes": [by, change], "text": text}
-    return None
+    return _fewer_gpus(situation)
 
 
 def _of_the_job(situation: Situation, relaxed: Relaxed, least: float) -> Iterator[tuple[Change, Situation]]:
@@ -138,6 +138,16 @@ def _smaller(situation: Situation, least: float) -> Iterator[tuple[Change, Situa
         yield _at_most(situation, {k: amount})
     elif (fitted := _fitted(situation, least)) is not None:
         yield _at_most(situation, {k: int(fitted[k]) for k in np.flatnonzero(fitted < situation.shape).tolist()})
+
+
+def _fewer_gpus(situation: Situation) -> Change | None:
+    """Where there are too few or none at all: most programs can do with any number, and with none."""
+    k = situation.axis.index("gpus") if "gpus" in situation.axis else -1
+    amount = _most(situation, k, 0) if k >= 0 and situation.shape[k] else None
+    if amount is None or not situation.asking(k, amount).starts():
+        return None
+    change, _ = _at_most(situation, {k: amount})
+    return change if amount else change | {"text": "Ask for no GPUs."}
 
 
 def _at_most(situation: Situation, amounts: dict[int, int]) -> tuple[Change, Situation]:

@@ -81,7 +81,8 @@ def limit_entries(e: Explanation, row: int, situation: Situation, labels: str, b
             case Why.RESERVED if e.kept_back_by(ask) >= 0:
                 found.append(_behind(e, ask))
             case Why.NO_ROOM | Why.RESERVED:
-                found.append(_no_room(situation, why))
+                takes = bool((e.s.nodes.open & e.s.asks.masks[e.s.asks.mask[ask]]).any())
+                found.append(_no_room(situation, why, takes))
             case _:
                 found.append({"limit": why.name.lower(), "text": _plain(e, ask, why), "asked": {}, "available": {}})
     return found
@@ -112,7 +113,8 @@ def _maxima(e: Explanation, ask: int, situation: Situation, why: Why) -> Iterato
         resource, left = e.s.axis[k], max(0, int(situation.room[at, k]))
         at_once = f" for {situation.units:,} at once" if situation.units > 1 else ""
         if why == Why.QUEUE_MAXIMUM and e.s.queues.maximum[above[at], k] <= 0:
-            who = f"The queue {queue} may hold none (its maximum is nothing, or a share of what its partition lacks)"
+            none = "its maximum is nothing, a share of what its partition lacks, or in other sub-clusters"
+            who = f"The queue {queue} may hold none here ({none})"
         asked = amount_number(resource, int(need[k]))
         yield {
             "limit": why.name.lower(),
@@ -237,15 +239,18 @@ def _coarse(left: float) -> int:
     return 1 if left < 90 else 60 if left < 5400 else 600
 
 
-def _no_room(situation: Situation, why: Why) -> Limit:
-    """How the free pieces compare: the largest of each resource or, if each is large enough, the nearest node."""
+def _no_room(situation: Situation, why: Why, takes: bool) -> Limit:
+    """How the free pieces compare: the largest of each resource or, if each is large enough, the nearest node.
+
+    takes: whether any node that matches takes containers now, if only those of others.
+    """
     out: Limit = {"limit": why.name.lower(), "asked": {}, "available": {}}
     held = why == Why.RESERVED
     if not situation.usable.any():
-        text = (
-            "Every node with room is held free for another job." if held else "No matching node takes containers now."
-        )
-        return out | {"text": text}
+        if held:
+            return out | {"text": "Every node with room is held free for another job."}
+        full = "Every matching node is full, and held free for a job that waited longer."
+        return out | {"text": full if takes else "No matching node takes containers now."}
     over = situation.shape > situation.pieces.largest
     piece = situation.pieces.largest if over.any() else situation.pieces.nearest
     short = situation.shape > piece

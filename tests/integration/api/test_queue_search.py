@@ -39,6 +39,7 @@ def test_the_list_is_whole_unless_something_is_asked_for(world: World) -> None:
     assert len(everything["results"]) == 1 + 3 + 90 and everything["next"] is None
     assert paths(world["operator"], "contains=G01.TEAM02") == [f"root.g01.team02{n}" for n in range(10)]
     assert paths(world["operator"], "contains=nowhere") == []
+    assert paths(world["viewer"], "may_submit=yes") == []
     submits = paths(world["operator"], "may_submit=yes&page_size=500")
     assert len(submits) == 3 * 29 and "root.g00.team000" not in submits and "root.g00" not in submits
     assert paths(world["operator"], "may_submit=no&page_size=500") == [q["path"] for q in everything["results"]]

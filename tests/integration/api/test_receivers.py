@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 from django.core.management import call_command
+from django.utils import timezone
 
 from controlplane.statestore import sealing
 from controlplane.statestore.actions import receivers
@@ -135,7 +136,10 @@ def test_a_job_says_to_its_owner_whom_it_tells_and_whether_that_arrived(world: W
     sent = Notification(receiver=row, job_id=number, event="started", at=row.created_at, state="sent")
     late = Notification(receiver=row, job_id=number, event="succeeded", at=row.created_at, error="answered 500")
     Notification.objects.bulk_create([sent, late])
+    Job.objects.filter(pk=number).update(finished_at=timezone.now())
+    put(world, "late", every_job=["failed"], webhook=URL)
     found = {r["receiver"]: r for r in world["tenant"].get(f"jobs/{number}/receivers").json()["results"]}
+    assert set(found) == {"ci", "all", "gone"}, "what came after the job's end is told nothing of it"
     ci = found["ci"]
     assert ci["events"] == ["started", "succeeded"] and ci["next_at"] is not None
     assert (ci["waiting"], ci["sent"], ci["given_up"], ci["error"]) == (1, 1, 0, "answered 500")

@@ -278,6 +278,20 @@ def test_indices_references_and_the_folder_are_there_when_it_runs(tmp_path: Path
     assert (done.stdout, done.stderr) == (f"2 n1 it's\n{tmp_path}\n", "")
 
 
+def test_references_to_what_only_a_node_knows_are_told_as_lost() -> None:
+    env = [
+        {"name": "PW", "valueFrom": {"secretKeyRef": {"name": "db", "key": "password"}}},
+        {"name": "URL", "value": "db://me:$(PW)@db"},
+    ]
+    found = made(**{
+        "spec.completionMode": "Indexed", "spec.completions": 3, f"{MAIN}.env": env, f"{MAIN}.command": ["run"],
+        f"{MAIN}.args": ["--shard=$(JOB_COMPLETION_INDEX)", "--password=$(PW)", "$(ELSE)"],
+    })  # fmt: skip
+    assert sorted(remark.became.partition(" is known")[0] for remark in found.lost) == [
+        "$(JOB_COMPLETION_INDEX) in its command", "$(PW) in env: URL", "$(PW) in its command",
+    ]  # fmt: skip
+
+
 def test_keys_of_secrets_are_secrets_and_are_told_to_be_made() -> None:
     volumes = [{"name": "v", "secret": {"secretName": "tls", "items": [{"key": "tls.key", "path": "key.pem"}]}}]
     env = [{"name": "PGPASSWORD", "valueFrom": {"secretKeyRef": {"name": "db", "key": "password"}}}]

@@ -61,6 +61,14 @@ def test_too_large_for_any_node():
     assert answer["estimate"]["text"] == "It does not start here by waiting: no node of this sub-cluster can hold it."
 
 
+def test_a_gpu_where_none_is_and_more_than_a_node_has():
+    none = told(build([Node(WHOLE)], [Queue("root")], [Ask(0, 1)], [(GIB, 1000, 1)]))
+    assert none["change"]["text"] == "Ask for no GPUs."
+    assert none["change"]["per_container_at_most"] == {"gpus": 0}
+    two = told(build([Node((8 * GIB, 8000, 2))], [Queue("root")], [Ask(0, 1)], [(GIB, 1000, 32)]))
+    assert two["change"]["per_container_at_most"] == {"gpus": 2}
+
+
 def test_several_limits_in_their_order():
     nodes = [Node(WHOLE, (7 * GIB, 7000, 0))]
     queues = [Queue("root"), Queue("root.prod", maximum=(GIB, 8000, 0), own=(GIB, 0, 0))]
@@ -104,6 +112,20 @@ def test_waiting_for_a_place_near_the_data(late_at: float, level: str, left: flo
     assert (limit["limit"], limit["level"], limit["wait_s"]) == ("locality_wait", level, left)
     assert answer["change"]["what"] == "locality"
     assert answer["change"]["starts"]
+
+
+def test_a_node_that_is_full_and_held_free_takes_containers_all_the_same():
+    shapes = [(2 * GIB, 1500, 0), (2 * GIB, 1600, 0)]
+    s = build([Node((8 * GIB, 2000, 0), (GIB, 1500, 0))], [Queue("root")], [Ask(0, 1, 0), Ask(0, 1, 1)], shapes)
+    holds = Memo(reserved=np.array([0]), reserved_node=np.array([0]), reserved_at=np.array([-60.0]))
+    assert told(s, 0, before=holds)["text"].startswith("Largest free piece 0.5 cores, asked 1.5")
+    assert (
+        told(s, 1, before=holds)["text"] == "Every matching node is full, and held free for a job that waited longer."
+    )
+    shut = build(
+        [Node(WHOLE, open=False), Node(WHOLE)], [Queue("root")], [Ask(0, 1)], [(GIB, 1000, 0)], [[True, False]]
+    )
+    assert told(shut)["text"] == "No matching node takes containers now."
 
 
 def test_the_label_to_drop():

@@ -1,7 +1,7 @@
 """An account's receivers, and what each of them was told."""
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Any, get_args
 
 from contract.notifications import Event
@@ -62,14 +62,16 @@ def as_told(row: Notification) -> Json:
 
 
 def of_job(job_id: int, owner_id: int) -> list[Json]:
-    """``contract.notifications.JobReceiver`` of each that the job names, or that is told of every one. Three queries.
+    """``contract.notifications.JobReceiver`` of each that the job names, or that is told of every one, if it was there
+    before the job ended. Three queries.
 
     Of one that was deleted since, that it was.
     """
-    wanted = _named(job_id)
+    named, ended = Job.objects.values_list("spec__notify", "finished_at").get(pk=job_id)
+    wanted = _by_name(named or ())
     known = {row.name: row for row in Receiver.objects.filter(owner_id=owner_id)}
     for row in known.values():
-        if row.every_job:
+        if row.every_job and not (ended and ended < row.created_at):
             wanted[row.name] = wanted.get(row.name, set()) | set(row.every_job)
     told: dict[int, list[Json]] = {}
     for each in Notification.objects.filter(job_id=job_id).order_by("id").values("receiver_id", "state", "error"):
@@ -77,10 +79,10 @@ def of_job(job_id: int, owner_id: int) -> list[Json]:
     return [_of_job(name, events, known.get(name), told) for name, events in sorted(wanted.items())]
 
 
-def _named(job_id: int) -> dict[str, set[str]]:
+def _by_name(named: Iterable[Json]) -> dict[str, set[str]]:
     """By the receiver's name, the events of which the job has it told."""
     found: dict[str, set[str]] = {}
-    for said in Job.objects.values_list("spec__notify", flat=True).get(pk=job_id) or ():
+    for said in named:
         found.setdefault(said["receiver"], set()).update(said["events"])
     return found
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import rules
 from django.db.models import Sum
 
 from controlplane.accounts.models import QueueAccess, User
@@ -218,6 +219,8 @@ def _moving(user: User, seen: Sight, q: Queue, use: dict[str, int], jobs: JobCou
 
 
 def _may_submit(user: User, seen: Sight, q: Queue) -> bool:
+    if not rules.has_perm("jobs.submit", user):
+        return False
     level = QueueAccess.Level.ADMIN if seen.everything else level_in(user, q.path)
     return not q.stopped and q.leaf and (q.open_to_all or level is not None)
 
