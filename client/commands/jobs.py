@@ -233,9 +233,11 @@ def _meets(job: Job, filters: dict[str, str | None]) -> bool:
 
 
 def _ago(text: str | None, name: str) -> str | None:
-    """A time relative to now as the API takes it; any other as it was typed, if it is one."""
+    """A time relative to now as the API takes it, a bare span in the past; any other as typed, if it is one."""
     if not text:
         return text
+    if text[0].isdigit() and text[-1] in "smhd":
+        text = f"-{text}"
     at = moment(text, name)
     return at.isoformat() if text[0] in "+-n" else text
 

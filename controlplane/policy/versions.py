@@ -132,7 +132,7 @@ def _check_overrides(actor: Actor, document: Json, now: dt.datetime, force: bool
     if wrong and not force:
         row, why = wrong[0]
         text = f"override {row.pk} ({as_override(row).text}) makes no sense in it: {why}"
-        remedy = f"hydractl policy overrides cancel {row.pk}, or publish with force, which cancels it"
+        remedy = f"hydractl policy overrides cancel {row.pk}, or push with --force, which cancels it"
         raise Conflict(text, [FieldError("overrides", text, remedy)])
     for row, _ in wrong:
         PolicyOverride.objects.filter(pk=row.pk).update(cancelled_at=now, cancelled_by=actor.user_id)

@@ -237,7 +237,7 @@ def _check_jobs(active: PolicyVersion, queues: Iterable[tuple[str, bool]]) -> No
         FieldError(
             field_of(path),
             f"{path} has {n} live job(s) and would {'get queues below it' if path in kept else 'be removed'}",
-            "keep it with state: stopped until they have ended, or publish with force",
+            "keep it with state: stopped until they have ended, or push with --force",
         )
         for path, n in live.annotate(n=Count("id")).order_by("queue")[:NAMED_MAX]
     ]

@@ -6,6 +6,7 @@ import pty
 import signal
 import subprocess
 import sys
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -178,6 +179,14 @@ def test_jobs_of_a_node_are_those_with_containers_there(cluster: Any, env: dict[
     ):
         refused = run(env, "jobs", "--node", "n5", *words)
         assert (refused.returncode, says in refused.stderr) == (2, True), refused.stderr
+
+
+def test_a_bare_span_is_in_the_past(cluster: Any, env: dict[str, str]) -> None:
+    for words in ("10m", "-10m", "2030-01-31"):
+        assert run(env, "jobs", "--since", words).returncode == 0
+    bare, signed, day = (asked.query["since"] for asked in cluster.requests("GET", "/jobs"))
+    assert abs(datetime.fromisoformat(bare) - datetime.fromisoformat(signed)) < timedelta(minutes=1)
+    assert datetime.fromisoformat(bare) < datetime.now(UTC) and day == "2030-01-31"
 
 
 def test_lists_are_sorted_and_cut_from_the_shell(env: dict[str, str]) -> None:
