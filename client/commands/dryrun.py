@@ -66,17 +66,22 @@ def told_before(checked: JobChecked, output: Format, text: Source = None) -> Non
         return
     ahead = checked.outlook
     pairs = [("job", checked.spec.get("name")), ("tasks", checked.tasks), ("queue", checked.queue)]
-    show_one(checked, [*pairs, ("priority", checked.priority), *(_pairs(ahead) if ahead else [])], output)
+    show_one(
+        checked,
+        [*pairs, ("priority", checked.priority), *(_pairs(ahead, bool(checked.warnings)) if ahead else [])],
+        output,
+    )
     if ahead:
         print()
         show(ahead.sub_clusters, _FITS, output, nothing="There is no sub-cluster.")
     say("Nothing was submitted.")
 
 
-def _pairs(ahead: Outlook) -> list[tuple[str, object]]:
+def _pairs(ahead: Outlook, warned: bool) -> list[tuple[str, object]]:
+    """warned: some of it never starts, so that what is said of the first task holds for what is left."""
     return [
         ("home", f"{ahead.home} ({ahead.why})" if ahead.home else f"none now: {ahead.why}"),
         ("begins", "now, as far as limits go" if ahead.admitted else f"later: {'; '.join(ahead.limits)}"),
         ("before it", None if ahead.jobs_ahead is None else f"{ahead.jobs_ahead:,} jobs that have not begun"),
-        ("starts", ahead.estimate.text),
+        ("first task", ahead.estimate.text + (" Not all of it ever starts: see the warnings." if warned else "")),
     ]

@@ -21,6 +21,7 @@ from controlplane.statestore.models.rollouts import is_everywhere
 Json = dict[str, Any]
 State = Rollout.State
 NO_GUARDS = Guards()
+_PAUSED = "paused by an operator"
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,13 +131,15 @@ def _check_kind(at: int, stage: Json, stages: int) -> Iterator[FieldError]:
 
 # --- while it is under way
 
+_PAUSED = "paused by an operator"
+
 
 def pause(actor: Actor, number: int, message: str = "") -> Rollout:
     """Nothing more is told the version; those that run it go on."""
 
     def act(row: Rollout) -> None:
         _only(row, State.PENDING, State.RUNNING, State.SOAKING)
-        row.state, row.message = State.PAUSED, message or "paused by an operator"
+        row.state, row.message = State.PAUSED, message or _PAUSED
 
     return _order(actor, number, "pause", act)
 
@@ -158,7 +161,8 @@ def abort(actor: Actor, number: int, message: str = "") -> Rollout:
 
     def act(row: Rollout) -> None:
         _only(row, State.PENDING, State.RUNNING, State.SOAKING, State.PAUSED)
-        row.message = message or "aborted by an operator"
+        why = "" if row.state != State.PAUSED or row.message in ("", _PAUSED) else f"; it was paused: {row.message}"
+        row.message = f"{message or 'aborted by an operator'}{why}"
         if row.stage_at:
             rollouts.roll_back(row, actor)
         else:

@@ -256,6 +256,7 @@ def test_a_breach_may_pause_and_an_operator_lets_it_go_on_or_takes_it_back(feder
     rolloutorders.pause(SYSTEM, row.pk, "lunch")
     assert now(row).message == "lunch"
     rolloutorders.abort(SYSTEM, row.pk, "enough")
+    assert now(row).message == "enough; it was paused: lunch"
     assert f.step() is Action.ROLLED_BACK
     assert [m.runs[1] for m in f.members] == ["spread"] * 3
     with pytest.raises(Conflict):
