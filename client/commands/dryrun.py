@@ -13,7 +13,7 @@ from client import jobfile
 from client.commands.common import connected
 from client.errors import HydraError, InvalidJob, Source, placed
 from client.screen import Column, Format, print_json, say, show, show_one
-from contract.jobs import JobChecked, Outlook, SubClusterFit
+from contract.jobs import JobChecked, SubClusterFit
 from contract.problems import FieldError
 
 _INVALID = 422
@@ -65,23 +65,25 @@ def told_before(checked: JobChecked, output: Format, text: Source = None) -> Non
         print_json(checked)
         return
     ahead = checked.outlook
-    pairs = [("job", checked.spec.get("name")), ("tasks", checked.tasks), ("queue", checked.queue)]
-    show_one(
-        checked,
-        [*pairs, ("priority", checked.priority), *(_pairs(ahead, bool(checked.warnings)) if ahead else [])],
-        output,
-    )
+    show_one(checked, _pairs(checked), output)
     if ahead:
         print()
         show(ahead.sub_clusters, _FITS, output, nothing="There is no sub-cluster.")
     say("Nothing was submitted.")
 
 
-def _pairs(ahead: Outlook, warned: bool) -> list[tuple[str, object]]:
-    """warned: some of it never starts, so that what is said of the first task holds for what is left."""
+def _pairs(checked: JobChecked) -> list[tuple[str, object]]:
+    pairs: list[tuple[str, object]] = [("job", checked.spec.get("name")), ("tasks", checked.tasks)]
+    pairs += [("queue", checked.queue), ("priority", checked.priority)]
+    ahead = checked.outlook
+    if ahead is None:
+        return pairs
+    first = "Its first task: " if checked.tasks > 1 else ""
+    never = " Not all of it ever starts: see the warnings." if checked.warnings else ""
     return [
+        *pairs,
         ("home", f"{ahead.home} ({ahead.why})" if ahead.home else f"none now: {ahead.why}"),
         ("begins", "now, as far as limits go" if ahead.admitted else f"later: {'; '.join(ahead.limits)}"),
         ("before it", None if ahead.jobs_ahead is None else f"{ahead.jobs_ahead:,} jobs that have not begun"),
-        ("first task", ahead.estimate.text + (" Not all of it ever starts: see the warnings." if warned else "")),
+        ("starts", f"{first}{ahead.estimate.text}{never}"),
     ]

@@ -100,8 +100,14 @@ http.server.ThreadingHTTPServer(("", int(os.environ["HYDRA_PORT_HTTP"])), Page).
 """
 
 
-def changed(cluster: Cluster, job: Job, count: int, revision: int, down: int) -> list[Endpoint]:
-    """Where all tasks serve once what was asked for is done, with never more than ``down`` of them down meanwhile."""
+def changed(
+    cluster: Cluster, job: Job, count: int, revision: int, down: int, stopped: str | None = None
+) -> list[Endpoint]:
+    """Where all tasks serve once what was asked for is done, with never more than ``down`` of them down meanwhile.
+
+    stopped: a container that is to serve no more; where none has to, and the revision stays, nothing tells before from
+    after.
+    """
     least = count
 
     def done() -> list[Endpoint]:
@@ -111,6 +117,7 @@ def changed(cluster: Cluster, job: Job, count: int, revision: int, down: int) ->
         least = min(least, healthy)
         now = cluster.tenant.job(job.id)
         rest = now.rollout is None and not now.groups[0].restarting and now.revision == revision
+        rest = rest and stopped not in {e.container for e in found}
         return found if rest and healthy == len(found) == count else []
 
     found = wait_until(done, 90, f"{count} servers run revision {revision}")
@@ -126,7 +133,7 @@ def test_a_service_is_changed_while_it_serves(cluster: Cluster) -> None:
     tenant.scale(job.id, "web", 2)
     assert {e.index: e.container for e in serving(cluster, job, 2)} == first, "the last one went"
     tenant.restart(job.id, "web", 1)
-    second = {e.index: e.container for e in changed(cluster, job, 2, revision=1, down=1)}
+    second = {e.index: e.container for e in changed(cluster, job, 2, revision=1, down=1, stopped=first[1])}
     assert second[0] == first[0] and second[1] != first[1]
     spec = tenant.job(job.id).spec
     spec["groups"][0] |= {"command": ["python3", "-c", BETTER], "files": []}

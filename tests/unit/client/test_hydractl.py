@@ -72,7 +72,8 @@ def test_a_dry_run_tells_and_submits_nothing(cluster: Any, env: dict[str, str], 
     lines = [line.split(maxsplit=1) for line in map(str.strip, done.stdout.splitlines()) if line]
     told = {name: rest for name, *rest in lines}
     assert told["queue"] == ["root.prod"] and told["home"] == ["west (load 0.10)"]
-    assert told["starts"] == ["Within a second: west has room for it."]
+    never = "Not all of it ever starts: see the warnings."
+    assert told["starts"] == [f"Within a second: west has room for it. {never}"]
     assert "2 jobs that have not begun" in done.stdout and "now, as far as limits go" in done.stdout
     assert told["west"] == ["yes"] and told["east"][0].split(maxsplit=1) == ["no", "no GPUs"]
     assert cluster.jobs == [] and cluster.artifacts == {}
