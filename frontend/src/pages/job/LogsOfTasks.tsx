@@ -1,15 +1,16 @@
 /** The last lines of many tasks, the failed ones first, each task's under its name. */
 import { Button, NativeSelect } from "@mantine/core";
-import { useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import type { MergedLog, Task } from "../../api/types";
 import { hydractl } from "../../format/shell";
 import { count } from "../../format/units";
 import { useRead } from "../../live/hooks";
 import { Card, Command, Empty, Failed, Loading, State } from "../../ui/parts";
-import { append, EMPTY } from "./log";
+import { append, EMPTY, type LogState } from "./log";
 import { taskName } from "./params";
 
 const AT_ONCE = 20;
+const LINE = 19; // px
 const FOLLOW_MS = 3_000;
 const TAILS = ["20", "100", "500"].map((lines) => ({ value: lines, label: `Last ${lines} lines` }));
 const SINCE = [
@@ -61,8 +62,22 @@ function LogOfTask({ task, begin, choose }: { task: Task; begin: string; choose:
       {read.error ? <div className="body"><Failed error={read.error} /></div>
         : !read.data ? <Loading label="Reading the log" />
         : log.lines.length === 0 ? <p className="small muted">It wrote nothing here.</p>
-        : <pre tabIndex={0} aria-label={`Lines of ${taskName(task)}`}>{log.lines.map((line, i) => <div key={i} data-stderr={log.onStderr[i] || undefined}>{line}</div>)}</pre>}
+        : <Lines log={log} name={taskName(task)} />}
       {goesOn && <p className="small muted">More than is shown at once; choose the task for the rest.</p>}
     </section>
+  );
+}
+
+/** At the end first, where it says why it failed; and again there when more has come, unless somebody has scrolled away. */
+function Lines({ log, name }: { log: LogState; name: string }) {
+  const box = useRef<HTMLPreElement>(null);
+  const stick = useRef(true);
+  useEffect(() => {
+    if (stick.current && box.current) box.current.scrollTop = box.current.scrollHeight;
+  }, [log.lines.length]);
+  return (
+    <pre ref={box} tabIndex={0} aria-label={`Lines of ${name}`} onScroll={(e) => { const el = e.currentTarget; stick.current = el.scrollHeight - el.scrollTop - el.clientHeight < 2 * LINE; }}>
+      {log.lines.map((line, i) => <div key={i} data-stderr={log.onStderr[i] || undefined}>{line}</div>)}
+    </pre>
   );
 }
