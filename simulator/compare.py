@@ -15,8 +15,8 @@ the others about their mean. Where none was drawn anew m is n, as usual.
 With one seed nothing is known of how another would turn out. Then figures that
 are statistics over jobs get a percentile bootstrap over jobs, paired job by
 job; it says that it is over jobs, and since jobs of a run hold one another up
-it is rather too narrow. Other figures get none. No figure is below 0, so no
-interval of a value goes below it either.
+it is rather too narrow. Other figures get none. No figure is below 0 and no part
+above the whole, so no interval of a value goes further either.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -203,6 +203,11 @@ class _Parts:
         found += [(QUEUES, queue, figure) for queue in self.queues for figure in BY_QUEUE]
         return found + [(USERS, user, figure) for user in self.users for figure in BY_USER]
 
+    def most(self) -> np.ndarray:
+        """(k,) what each of these figures comes to at most: a part to the whole."""
+        of = {"": OVERALL, QUEUES: BY_QUEUE, USERS: BY_USER}
+        return np.array([1.0 if of[column][figure].unit == "part" else np.inf for column, _, figure in self.names()])
+
 
 def t_quantile(freedom: np.ndarray) -> np.ndarray:
     """97.5 % quantile of Student's t for degrees of freedom >= 1, rounded down: rather too wide than too narrow.
@@ -263,6 +268,7 @@ def _policy(side: _Side, first: _Side, parts: _Parts) -> PolicyFigures:
         other = first.runs[shared[0]] if shared else None
         _over_jobs(own if alone else None, change if unsure else None, run, other, parts)
     own.low = np.maximum(own.low, 0.0)
+    own.high = np.minimum(own.high, np.maximum(parts.most(), own.value))
     changes = change.each() if change is not None else [None] * len(own.value)
     found = [ComparedFigure(*pair) for pair in zip(own.each(), changes, strict=True)]
     of: dict[tuple[str, str], dict[str, ComparedFigure]] = {}

@@ -3,7 +3,8 @@
 import ast
 import sys
 from argparse import ArgumentParser
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -56,11 +57,10 @@ def main(options: Json) -> None:
     case = _case(options, given)
     offlinefaults.put(case, options)
     try:
-        runs = sides.run(case, case.seeds(options["seeds"]), _Bar().look, sides.cores())
+        with _watched() as look:
+            runs = sides.run(case, case.seeds(options["seeds"]), look, sides.cores())
     except sides.Broken as error:
         raise Wrong(f"--workload: {error}") from None
-    finally:
-        print(file=sys.stderr)
     found, alike = answer.distinct(answer.called(case, runs))
     comparison = answer.compared(case, found)
     comparison.notes.extend(alike)
@@ -196,7 +196,7 @@ def _seeds_note(options: Json, jobs: list[Submission]) -> list[str]:
         return []
     if options["workload"] == "synthetic":
         return ["Each seed has jobs of its own, alike for all policies."]
-    return [block_note(jobs[-1].at_s)]
+    return [block_note(jobs[-1].at_s)] if jobs[-1].at_s > 0 else []
 
 
 class _Placeable:
@@ -280,9 +280,22 @@ def _even(queues: set[str]) -> Json:
     return {"queues": whole.get("children", {})}
 
 
-class _Bar:
-    """A line on stderr that says how far it is."""
+@contextmanager
+def _watched() -> Iterator[sides.Look]:
+    """How far it is, on stderr: one line that is written over on a terminal, elsewhere one for each tenth."""
+    terminal, told = sys.stderr.isatty(), 0
 
-    def look(self, progress: float, simulated_s: float) -> None:
-        if sys.stderr.isatty():
-            print(f"\r{100 * progress:3.0f} %  {simulated_s:,.0f} s simulated", end="", file=sys.stderr, flush=True)
+    def look(progress: float, simulated_s: float) -> None:
+        nonlocal told
+        text = f"{100 * progress:3.0f} %  {simulated_s:,.0f} s simulated"
+        if terminal:
+            print(f"\r{text}", end="", file=sys.stderr, flush=True)
+        elif (tenths := int(10 * progress)) > told:
+            told = tenths
+            print(text, file=sys.stderr, flush=True)
+
+    try:
+        yield look
+    finally:
+        if terminal:
+            print(file=sys.stderr)

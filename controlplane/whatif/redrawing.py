@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from simulator.report import words
 from simulator.workload import Submission
 
 BLOCKS = 20  # into which the time of arrivals is cut
@@ -48,6 +49,6 @@ def block_note(span_s: float, told: int = 1) -> str:
     first = "first" if told == 1 else f"first {told}"
     return (
         f"Of every seed but the {first} the jobs are drawn anew, alike for all policies: the time in which they came "
-        f"has {BLOCKS} parts of {span_s / BLOCKS:,.0f} s, and each is replaced by one that is drawn of these. "
+        f"has {BLOCKS} parts of {words.value(span_s / BLOCKS, "s")}, and each is replaced by one that is drawn of these. "
         "Figures are those of the jobs as they came; how much the others differ tells how far these may be off."
     )

@@ -213,7 +213,8 @@ def _group(record: Record) -> SubmittedGroup:
     count = record.whole("count", least=1)
     run_s = record.numbers("run_s", least=0.0)
     if len(run_s) not in (1, count):
-        raise record.wrong("run_s", f"there are {len(run_s)} numbers for {count} tasks", f"give 1 or {count}")
+        wanted = f"give 1 or {count}" if count > 1 else "give one"
+        raise record.wrong("run_s", f"there are {len(run_s)} numbers for {count} tasks", wanted)
     return SubmittedGroup(
         count=count,
         run_s=np.array(run_s, np.float64),

@@ -14,6 +14,7 @@ from simulator.compare import JOB_PAIRS, JOBS, NOTHING, PAIRS, SEEDS, Comparison
 from simulator.measures import Run
 from simulator.toldusers import OTHERS
 from tests.unit.simulator.test_figures import made
+from wire.resources import AXES
 
 
 def ran(policy: str, seed: int, waits: Any, queue: Any = 0, **changed: Any) -> Run:
@@ -56,6 +57,19 @@ def test_changes_are_paired_by_seed():
     assert less.over == PAIRS and less.clear
     assert less.value == pytest.approx(-4.9)
     assert less.high - less.value == pytest.approx(4.3027 * 0.1 / 3**0.5, rel=1e-4)
+
+
+def test_no_interval_of_a_part_goes_above_the_whole():
+    runs = [ran("old", seed, [1.0], used=used(0.9 + 0.05 * seed)) for seed in range(3)]
+    value = compare(runs).policies[0].figures["utilization_vcores"].value
+    assert value.value == pytest.approx(0.95) and value.low < 0.9 and value.high == 1
+
+
+def used(part: float) -> np.ndarray:
+    """So much of the cores of two periods, by one of two queues."""
+    found = np.zeros((2, 2, len(AXES)))
+    found[:, 0, 1] = 10_000 * part
+    return found
 
 
 def test_other_seeds_are_compared_as_means():

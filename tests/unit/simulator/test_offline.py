@@ -113,6 +113,8 @@ def test_seeds_draw_the_jobs_anew_alike_for_all_policies(tmp_path: Path) -> None
     done = simulate(tmp_path, "--workload", "synthetic", "--seeds", "5", "--machines", "1", "--memory-mib", "16384",
                     "--vcores-milli", "8000", *words, "--json", str(kept))  # fmt: skip
     assert done.returncode == 0, done.stderr
+    told = [line for line in done.stderr.splitlines() if line.endswith("s simulated")]
+    assert 1 <= len(told) <= 10 and told[-1].startswith("100 %"), "a line for each tenth, at most"
     found = json.loads(kept.read_text())
     by_policy = {
         name: [(run["lifecycles"], run["ended_s"]) for run in found["runs"] if run["policy"] == name]

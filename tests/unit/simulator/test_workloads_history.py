@@ -168,6 +168,7 @@ def line(group: dict | None = None, **more) -> str:
         (line({"count": 1.5}), r"field groups\[0\]\.count: 1.5 is not whole; give a whole number"),
         (line({"placement": "wide"}), r"groups\[0\]\.placement: 'wide' is none; give spread or pack, or null"),
         (line({"run_s": [1, 2, 3]}), r"groups\[0\]\.run_s: there are 3 numbers for 2 tasks; give 1 or 2"),
+        (line({"count": 1, "run_s": [1, 2]}), r"groups\[0\]\.run_s: there are 2 numbers for 1 tasks; give one"),
         (line({"run_s": [1, "x"]}), r"groups\[0\]\.run_s\[1\]: 'x' is not a number"),
         (line({"run_s": [1, -1]}), r"groups\[0\]\.run_s\[1\]: -1 is too small"),
         (line({"gang": 1}), r"groups\[0\]\.gang: 1 is neither true nor false"),
