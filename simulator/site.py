@@ -41,6 +41,8 @@ class Pace:
     least between two looks of the GPG at them.
     node_lost_s: after so long a silence a node is lost. timed_s: between two
     rounds before which nothing has happened but that time has passed.
+    patience_s: the longer nothing happens, the longer until somebody looks
+    again at what waits, up to this; 0: as often as leaders do.
     """
 
     interval_s: float = 0.1
@@ -50,6 +52,7 @@ class Pace:
     load_s: float = 1.0
     node_lost_s: float = 8.0
     timed_s: float = 0.0
+    patience_s: float = 0.0
 
 
 class Site:
@@ -185,6 +188,9 @@ class Site:
         m.shares.refresh(self.store, self.clock)
         report = self.round.run(duties, now)
         self.quiet = 0 if report.committed else self.quiet + 1
+        if self.quiet and self.pace.patience_s:
+            longer_s = min(self.pace.patience_s, 2.0 ** min(self.quiet, 20))
+            self.round.planner.postpone(self.clock.now_us() / 1e6 + longer_s)
         self.load_changed |= report.committed
         self.last_s = now
         self.rounds += 1

@@ -6,6 +6,7 @@ FINEST_S, COARSEST_S = 0.1, 20.0  # between two looks of a leader
 _ROUNDS_MOST = 3000  # of all leaders together, unless that is too coarse
 _ROUNDS_EACH = 2  # that a container is the reason of: it begins, it ends
 _IDLE_LOOKS = 720  # of a leader while nothing happens but that time passes
+_PATIENCE_MOST_S = 60.0  # between two of these, where there is little to do
 PERIODS_MOST = 360  # over which use is averaged
 PERIOD_S = 60.0  # at least
 TAIL = 0.25  # of the window: so much longer is simulated, for what came last
@@ -15,7 +16,7 @@ def pace_of(containers: int, window_s: float, sub_clusters: int) -> Pace:
     """For so many containers in all, over a window of so many s."""
     step = _step_s(containers, window_s, sub_clusters)
     if step <= FINEST_S:
-        return Pace()
+        return Pace(patience_s=min(window_s / _IDLE_LOOKS, _PATIENCE_MOST_S))
     timed_s = max(step, window_s / _IDLE_LOOKS)
     return Pace(interval_s=step, idle_s=step, heartbeat_s=0.0, load_s=max(1.0, step), timed_s=timed_s)
 

@@ -53,6 +53,7 @@ class Planner:
     _interval_s: float = 1.0
     _reclaimed: float = -NEVER
     _contested: bool = False  # when last planned, somebody waited for what others hold
+    _held_back: bool = False  # or for nodes and racks that it prefers
 
     def policy(self) -> RoundPolicy:
         """The policy in force."""
@@ -68,7 +69,7 @@ class Planner:
     def run(self, c: Changes) -> None:
         """Plan every partition in which somebody asks. The memory knows what every group wants, or that it does not."""
         m, now = self.m, c.at_us / 1e6
-        m.placeable, self.again_at = False, NEVER
+        m.placeable, self.again_at, self._held_back = False, NEVER, False
         m.refresh((), now)
         m.shares.settle(m.queues, c.at_us)
         policy = self.policy()
@@ -98,6 +99,12 @@ class Planner:
         if m.warned or m.observed.marks:
             self.again_at = min(self.again_at, now + self._interval_s)
         self.again_at = min(self.again_at, *self._torn.values(), NEVER)
+
+    def postpone(self, until: float) -> None:
+        """Look again at what waits no sooner, unless something happens or is counted down: warnings, preferred nodes."""
+        counted = self.m.warned or self.m.observed.marks or self._torn or self._held_back
+        if not counted and self.again_at < until:
+            self.again_at = until
 
     def report(self, now: float) -> None:
         """Work out some of the reasons that are owed. Also for rounds that plan nothing."""
@@ -133,6 +140,7 @@ class Planner:
             # Who was kept from a node that was held free until now may have it.
             m.placeable |= len(np.setdiff1d(memo.reserved_node, m.memos[name].reserved_node)) > 0
             held_back = bool((plan.refused.why == Why.LOCALITY_WAIT).any())
+            self._held_back |= held_back
             self.again_at = min(self.again_at, now + (HELD_BACK_S if held_back else self._interval_s))
 
     def _wanting(self, partition: int, now: float) -> np.ndarray:

@@ -8,7 +8,7 @@ HOUR_S = 3600.0
 
 def test_what_is_small_is_simulated_as_leaders_work() -> None:
     for window_s in (HOUR_S, 7 * 24 * HOUR_S):
-        assert pace_of(1000, window_s, 20) == Pace()
+        assert pace_of(1000, window_s, 20) == Pace(patience_s=min(window_s / 720, 60.0))
         assert note(pace_of(1000, window_s, 20), 5.0) == []
 
 
