@@ -70,11 +70,18 @@ def _in_state(n: Node, state: str) -> bool:
     return shown in CLOSED if state == "CLOSED" else shown == state
 
 
-def sub_clusters(ctx: typer.Context, output: OutputOption = Format.table) -> None:
+def sub_clusters(
+    ctx: typer.Context,
+    sort: Annotated[str | None, sorting(SUB_CLUSTER_COLUMNS)] = None,
+    columns: Annotated[str | None, picking(SUB_CLUSTER_COLUMNS)] = None,
+    watch: WatchOption = None,
+    output: OutputOption = Format.table,
+) -> None:
     """The sub-clusters, who leads them and how full they are."""
     with connected(ctx) as client:
         _whose(client, output)
-        show(client.sub_clusters(), SUB_CLUSTER_COLUMNS, output, nothing="There are no sub-clusters.")
+        look, nothing = Looking(sort, columns, watch), "There are no sub-clusters."
+        listed(client.sub_clusters, SUB_CLUSTER_COLUMNS, output, nothing=nothing, look=look)
 
 
 def overview(ctx: typer.Context, output: OutputOption = Format.table) -> None:

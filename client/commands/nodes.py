@@ -16,6 +16,7 @@ from client.api import Client
 from client.commands.cluster import ago, resources, shown_state
 from client.commands.common import ShowingGroup, complete_node, connected, with_number
 from client.errors import client_error
+from client.looking import Looking, WatchOption, listed, picking, sorting
 from client.screen import Column, Format, OutputOption, duration, plain, print_json, say, show, show_one, told
 from contract.nodes import BatchEnd, DrainPreview, Maintenance, Node, NodeContainer, ServiceMove
 
@@ -283,10 +284,17 @@ _WINDOWS: list[Column[Maintenance]] = [
 
 
 @maintenance.command("list")
-def maintenance_list(ctx: typer.Context, output: OutputOption = Format.table) -> None:
+def maintenance_list(
+    ctx: typer.Context,
+    sort: Annotated[str | None, sorting(_WINDOWS)] = None,
+    columns: Annotated[str | None, picking(_WINDOWS)] = None,
+    watch: WatchOption = None,
+    output: OutputOption = Format.table,
+) -> None:
     """Windows that are planned, whose nodes are being emptied, or that are active."""
     with connected(ctx) as client:
-        show(client.maintenance(), _WINDOWS, output, nothing="No maintenance is planned.")
+        look = Looking(sort, columns, watch)
+        listed(client.maintenance, _WINDOWS, output, nothing="No maintenance is planned.", look=look)
 
 
 @maintenance.command("add")
