@@ -113,7 +113,8 @@ def _said(of_: Resource, amount: float) -> str:
     """``4.0 GiB``, ``1.5 cores``; what is not memory has its word, whatever the unit."""
     if of_.in_mib:
         return size(amount * 2**20) + ("" if of_.axis == "memory_mib" else f" of {of_.word}")
-    return f"{amount / of_.large:g} {of_.word}"
+    number = f"{amount / of_.large:g}"
+    return f"{number} {of_.one if number == '1' else of_.word}"
 
 
 def of(used: float, whole: float, unit: int = 1) -> str:

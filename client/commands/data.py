@@ -19,6 +19,7 @@ from client.progress import uploading
 from client.screen import Column, Format, OutputOption, console, noted, print_json, printable, say, show, size
 from contract.artifacts import Kept, KeptArtifact, MadeBy
 from contract.jobs import Artifact, Output
+from wire.counts import counted
 
 artifacts = typer.Typer(no_args_is_help=True, help="Files by their SHA-256: what jobs bring and leave behind.")
 
@@ -197,8 +198,8 @@ def artifacts_list(
 
 
 def _said(kept: Kept) -> str:
-    files, most = f"{kept.files:,}", f" of at most {kept.files_max:,}" if kept.files_max else ""
-    return f"{files}{most} files, {size(kept.size)}" + (f" of at most {size(kept.size_max)}" if kept.size_max else "")
+    files = f"{kept.files:,} of at most {kept.files_max:,} files" if kept.files_max else counted(kept.files, "file")
+    return f"{files}, {size(kept.size)}" + (f" of at most {size(kept.size_max)}" if kept.size_max else "")
 
 
 def _made_by(output: MadeBy | None) -> str:

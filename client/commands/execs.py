@@ -23,6 +23,7 @@ from client.follow import LogTarget, parse_target
 from client.screen import Format, OutputOption, fail, say, told
 from contract.fields import DNS
 from contract.jobs import Task
+from wire.counts import counted
 from wire.states import TaskState
 
 SHELL = ("/bin/sh", "-c", "command -v bash >/dev/null && exec bash -l || exec sh -l")
@@ -158,7 +159,7 @@ def cp(
     if left:
         say(f"Left out: {left} links, files with holes, and other things that are neither files nor folders.")
     shown = [os.fsencode(name).decode(errors="replace") for name in names]  # whatever bytes a name is made of
-    many = "1 file or folder" if len(names) == 1 else f"{len(names)} files and folders"
+    many = counted(len(names), "file or folder", "files and folders")
     told({"files": shown}, f"{many} copied", output)
 
 

@@ -30,6 +30,7 @@ from contract.jobs import Container, Event, Group, Job, JobDetail, JobPlace, Tas
 from contract.jobspec import JobSpec
 from contract.parameters import fill
 from wire import arrays
+from wire.counts import counted
 from wire.states import JobState
 
 FileArgument = Annotated[
@@ -149,7 +150,8 @@ def validate(
         raise InvalidJob(wrong)
     else:
         groups = fill(spec, JobSpec).job.get("groups") or []
-        what = f"job of {len(groups)} group(s), {sum(_count(g) for g in groups)} task(s)" if groups else "application"
+        of_all = f"{counted(len(groups), 'group')}, {counted(sum(_count(g) for g in groups), 'task')}"
+        what = f"job of {of_all}" if groups else "application"
         say(f"{file}: a valid {what}.")
 
 

@@ -15,6 +15,7 @@ from client.errors import client_error
 from client.follow import LogTarget, Printer, Reading, attempt_before, follow_tasks, parse_target, tasks_of
 from client.screen import Format, OutputOption, say
 from contract.jobs import LogPart, Task
+from wire.counts import counted
 
 TAIL_MAX = 10_000  # lines that the server looks for
 
@@ -76,7 +77,7 @@ def logs(
     if grep and printer.left_out:
         earlier = not previous and not wanted.container and any(task.attempts > 1 for task in tasks)
         where = " Attempts before the last one were not searched: --previous." if earlier else ""
-        say(f"Left out: {printer.left_out} line{'s' * (printer.left_out != 1)} without {grep!r}.{where}")
+        say(f"Left out: {counted(printer.left_out, 'line')} without {grep!r}.{where}")
 
 
 def _reading(stream: str | None, tail: int | None, since: str | None, offset: int) -> Reading:

@@ -23,6 +23,7 @@ from client.looking import Looking, WatchOption, listed, picking, sorting
 from client.progress import uploading
 from client.screen import Column, Format, OutputOption, noted, say, show_one, told
 from contract.schedules import OWN_PARAMETERS, Schedule, ScheduleDetail, SchedulePreview, ScheduleRun
+from wire.counts import counted
 
 NEVER = "never"
 NONE = "none"
@@ -129,8 +130,9 @@ def _shown(found: ScheduleDetail, output: Format) -> None:
         ("schedule", found.id), ("name", found.name), ("owner", found.owner), ("queue", found.queue),
         ("cron", found.cron), ("when", found.words), ("zone", found.zone), ("except", found.except_days),
         ("suspended", found.suspended or None), _coming(found), ("until", found.until),
-        ("overlap", found.overlap), ("starts within", f"{found.start_within_s} s"), ("keeps", f"{found.keep} times"),
-        ("values", found.set), ("last", found.last_run and _became(found.last_run)), ("revision", found.revision),
+        ("overlap", found.overlap), ("starts within", f"{found.start_within_s} s"),
+        ("keeps", counted(found.keep, "time")), ("values", found.set),
+        ("last", found.last_run and _became(found.last_run)), ("revision", found.revision),
     ]  # fmt: skip
     show_one(found, pairs, output)
 

@@ -80,7 +80,7 @@ def test_an_operator_asks_with_hydractl(hydractl: Hydractl, operator: User, west
     done = hydractl("policy", "simulate", str(file), *window, *words)
     out, said = done.stdout, done.stderr
     assert done.returncode == 0, said
-    assert "40 jobs, 160 containers, 1 nodes" in out and "After: proposed. 2 seed(s) each." in out
+    assert "40 jobs, 160 containers, 1 node" in out and "After: proposed. 2 seeds each." in out
     assert "USER" in out and "operator" in out.partition("USER")[2]
     assert "Wait, mean" in out and "root.prod.etl" in out and "PREEMPTIONS" in out and "simulation 1" not in out
     assert ": done" in said and "Traceback" not in said

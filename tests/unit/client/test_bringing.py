@@ -67,7 +67,7 @@ def test_what_convert_prints_is_a_job_file(cluster: Any, run: Any, tmp_path: Pat
     assert done.returncode == 0 and "--mail-type=END" in done.stderr
     (tmp_path / "made.yaml").write_text(done.stdout)
     assert yaml.safe_load(done.stdout) == json.loads(run("convert", "job.sh", "-o", "json").stdout)
-    assert run("validate", "made.yaml").stderr.endswith("a valid job of 1 group(s), 3 task(s).\n")
+    assert run("validate", "made.yaml").stderr.endswith("a valid job of 1 group, 3 tasks.\n")
     assert run("validate", "job.sh").returncode == 0
     assert run("submit", "made.yaml").returncode == run("submit", "job.sh").returncode == 0
     assert cluster.jobs[0]["spec"] == cluster.jobs[1]["spec"]

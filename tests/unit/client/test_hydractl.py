@@ -387,7 +387,7 @@ def test_validate_needs_no_server(env: dict[str, str], tmp_path: Path) -> None:
     path.write_text(
         "name: a\ngroups: [{name: g, command: [x], array: {n: [1, 2], m: [3, 4]}}, {name: h, command: [x]}]\n"
     )
-    assert "a valid job of 2 group(s), 5 task(s)" in run(env, "validate", str(path)).stderr
+    assert "a valid job of 2 groups, 5 tasks" in run(env, "validate", str(path)).stderr
 
 
 TEMPLATE = "parameters: {n: 1, data: }\nname: a\ngroups:\n  - name: g\n    count: ${{ n }}\n    command: [cat, x]\n"

@@ -227,6 +227,11 @@ def test_lists_are_looked_at_alike() -> None:
     assert looked_at >= {"jobs", "tasks", "containers", "events", "nodes", "queues", "schedule list", "sub-clusters"}
 
 
+def test_every_command_stands_with_its_like() -> None:
+    alone = [name for name, command in get_command(app).commands.items() if not command.rich_help_panel]  # type: ignore[attr-defined]
+    assert alone == []
+
+
 def commands(group: Any, before: str = "") -> Iterator[tuple[str, Any]]:
     """Every command under a group, by its whole name."""
     for name, command in group.commands.items():
