@@ -68,7 +68,7 @@ def submit(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print the job's number alone, for scripts.")] = False,
     output: OutputOption = Format.table,
 ) -> None:
-    """Upload the files a job names and submit it. What was understood of scripts, and can never start, is on stderr."""
+    """Upload the files a job names and submit it. What is lost of scripts, and what can never start, is on stderr."""
     spec, text = brought(file, accept_losses=accept_losses)
     spec.update({k: v for k, v in {"name": name, "queue": queue, "priority": priority}.items() if v is not None})
     spec = jobfile.given(spec, settings(values))
