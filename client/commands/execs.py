@@ -16,7 +16,7 @@ import typer
 
 from client import copying, terminal
 from client.api import Client
-from client.commands.common import connected
+from client.commands.common import complete_target, connected
 from client.errors import HydraError, client_error
 from client.execs import Piece, Running
 from client.follow import LogTarget, parse_target
@@ -31,7 +31,12 @@ PORT_MAX = 65_535
 SHOWN = 5  # tasks that are named where one has to be chosen
 
 TargetArgument = Annotated[
-    str, typer.Argument(metavar="TARGET", help="JOB, JOB/GROUP, JOB/GROUP/INDEX or a container id.")
+    str,
+    typer.Argument(
+        metavar="TARGET",
+        help="JOB, JOB/GROUP, JOB/GROUP/INDEX or a container id.",
+        autocompletion=complete_target,
+    ),
 ]
 
 

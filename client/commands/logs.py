@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from client.api import Client
-from client.commands.common import connected
+from client.commands.common import complete_target, connected
 from client.commands.nodes import moment, seconds
 from client.errors import client_error
 from client.follow import LogTarget, Printer, Reading, attempt_before, follow_tasks, parse_target, tasks_of
@@ -37,7 +37,10 @@ def _json(**values: Any) -> str:
 
 def logs(
     ctx: typer.Context,
-    target: Annotated[str, typer.Argument(help="JOB, JOB/GROUP, JOB/GROUP/INDEX or a container id.")],
+    target: Annotated[
+        str,
+        typer.Argument(help="JOB, JOB/GROUP, JOB/GROUP/INDEX or a container id.", autocompletion=complete_target),
+    ],
     *,
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until the task has ended.")] = False,
     tail: Annotated[int | None, typer.Option(min=0, max=TAIL_MAX, help="The last so many lines of each task.")] = None,

@@ -255,6 +255,24 @@ def test_columns_are_completed(env: dict[str, str], typed: str, offered: list[st
     assert hydractl.run((), env | asked).stdout.split() == offered
 
 
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("logs 4/", ["4/map", "4/reduce"]),
+        ("logs 4/map/1", ["4/map/1", "4/map/10", "4/map/11"]),
+        ("exec 4/r", ["4/reduce"]),
+        ("logs 4/none/", []),
+        ("logs c-1-1-1/", []),
+    ],
+)
+def test_tasks_of_a_job_are_completed(cluster: Any, env: dict[str, str], typed: str, offered: list[str]) -> None:
+    cluster.add_job({"name": "four", "groups": [{"name": "map", "count": 12}, {"name": "reduce"}]}, "RUNNING")
+    words = f"hydractl {typed}"
+    asked = {"_HYDRACTL_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(len(words.split()) - 1)}
+    assert hydractl.run((), env | asked).stdout.split() == offered
+    assert len(cluster.seen) <= 1
+
+
 def watching(env: dict[str, str], *words: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         [sys.executable, "-m", "client", *words], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE
