@@ -64,7 +64,7 @@ def hand_in(client: Client, asked: AskedTrace) -> int:
         number = found.id
     if asked.cluster is not None:
         found = client.put_simulation_trace_nodes(number, asked.cluster, asked.options)
-        say(f"trace {number}: {counted(found.nodes, 'node')} of its own")
+        say(f"trace {number}: {counted(found.nodes or 0, 'node')} of its own")
     return number
 
 
