@@ -15,7 +15,20 @@ from rich.live import Live
 from rich.text import Text
 
 from client.errors import HydraError, Unreachable, client_error
-from client.screen import Column, Format, Keyed, at_most, console, filled, plain, printable, show, tabulated
+from client.screen import (
+    Column,
+    Count,
+    Format,
+    Keyed,
+    at_most,
+    console,
+    cut_at,
+    filled,
+    plain,
+    printable,
+    show,
+    tabulated,
+)
 
 T = TypeVar("T")
 Key = tuple[Any, ...]
@@ -72,16 +85,18 @@ def listed(
     limit: int | None = None,
     usual: Sequence[Column[T]] | None = None,
     sparse: bool = False,
+    count: Count | None = None,
 ) -> None:
     """``show`` of what ``fetch`` gives; where people watch, over and over.
 
     usual: of the columns, those that are shown unless some are chosen; sparse: and of these only what holds something.
+    count: how many there are, asked where the list is cut.
     """
     sparse = sparse and look.columns is None
     shown = list(usual) if usual and look.columns is None else chosen(columns, look.columns)
     order = _order(columns, look.sort)
     if look.watch is None:
-        show(fetch(), shown, output, nothing=nothing, limit=limit, order=order, sparse=sparse)
+        show(fetch(), shown, output, nothing=nothing, limit=limit, order=order, sparse=sparse, count=count)
         return
     if output is Format.json:
         raise client_error("--watch draws tables", field_name="watch", remedy="Leave out -o json, or --watch.")
@@ -92,7 +107,7 @@ def listed(
         table = tabulated(rows, filled(rows, shown) if sparse else shown)
         if not table.row_count:
             return Text(nothing)
-        return Group(table, Text(f"{limit:,} shown; there are more: --limit 0")) if more else table
+        return Group(table, Text(cut_at(len(rows), count))) if more else table
 
     watched(picture, look.watch)
 

@@ -77,6 +77,7 @@ def noted(answer: Any, text: str, output: Format) -> None:
 
 
 Column = tuple[str, Callable[[T], Any]]
+Count = Callable[[], int | None]  # how many rows there are in all; None: nobody counts them
 
 
 class Keyed(str):
@@ -100,11 +101,13 @@ def show(
     limit: int | None = None,
     order: Callable[[Iterable[T]], Iterable[T]] | None = None,
     sparse: bool = False,
+    count: Count | None = None,
 ) -> None:
     """A list as a table or as JSON; ``nothing`` is what people read instead of an empty table.
 
     limit: at most so many rows, of which stderr tells where there are more; None or 0: all.
     order: of those that are shown. sparse: a table has no columns that hold nothing; stderr names them.
+    count: as for ``cut_at``.
     """
     if limit:
         rows, more = at_most(rows, limit)
@@ -121,7 +124,15 @@ def show(
     else:
         _tabulated(rows, columns, nothing)
     if limit and more:
-        say(f"{limit:,} shown; there are more: --limit 0")
+        say(cut_at(limit, count))
+
+
+def cut_at(limit: int, count: Count | None) -> str:
+    """That a list goes on; of how many, where somebody can ``count`` them."""
+    of_all = count() if count else None
+    # Tasks that a service has no more are listed and not counted.
+    known = of_all is not None and of_all > limit
+    return f"{limit:,} of {of_all:,} shown: --limit 0" if known else f"{limit:,} shown; there are more: --limit 0"
 
 
 def at_most(rows: Iterable[T], limit: int) -> tuple[list[T], bool]:
@@ -207,8 +218,9 @@ def size(count: float | None) -> str:
     """Bytes with a binary unit."""
     if count is None:
         return "-"
+    amount = count
     for unit in ("B", "KiB", "MiB", "GiB"):
-        if count < 1024:
-            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
-        count /= 1024
-    return f"{count:.1f} TiB"
+        if amount < 1024:
+            return Keyed(f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}", count)
+        amount /= 1024
+    return Keyed(f"{amount:.1f} TiB", count)

@@ -46,6 +46,7 @@ from contract.problems import FieldError
 from contract.salvage import Unreadable, sound
 from contract.values import ArrayOfValues
 from wire import arrays
+from wire.counts import counted
 from wire.resources import AXES, NOTHING, Amounts, amounts
 
 GROUP_NAME_MAX = 63
@@ -294,7 +295,7 @@ def told(found: list[FieldError], data: Any, prefix: str = "", untold: int = 0) 
     shown = found if more <= 0 else found[: MOST - 1]
     said = [replace(e, field=prefix + e.field, group=e.group or _group_of(e.field, groups)) for e in shown]
     if more > 0:
-        what = f"has at least {len(found) + untold - len(shown):,} more errors"
+        what = f"has at least {counted(len(found) + untold - len(shown), 'more error')}"
         said.append(FieldError(prefix.rstrip(".") or "job", what, "correct those that are told first"))
     return said
 
@@ -326,7 +327,7 @@ def _counted(spec: JobSpec) -> list[FieldError]:
     for no, group in enumerate(spec.groups):
         count = arrays.size(group.array) if group.array else group.count
         if "count" in group.model_fields_set and group.count != count:
-            message = f"is {group.count}, and its array comes to {count} tasks"
+            message = f"is {group.count}, and its array comes to {counted(count, 'task')}"
             found.append(FieldError(f"groups.{no}.count", message, "leave it out"))
         group.count = count
     return found

@@ -31,6 +31,7 @@ from simulator.site import NEVER, Pace, Site
 from simulator.specs import JobRunTimes, job_row, node_row
 from simulator.waits import Waits
 from simulator.workload import Machine, RunningContainers, RunningJob, Submission, in_order
+from wire.counts import counted
 from wire.resources import AXES
 
 Json = dict[str, Any]
@@ -156,7 +157,8 @@ class Simulation:
                 self.clock.now = self.setup.until_s
                 break
             if self._stuck(due):
-                self.notes.append(f"nothing happened any more: {len(self._groups):,} jobs wait for what does not come")
+                waits = counted(len(self._groups), "job waits", "jobs wait")
+                self.notes.append(f"nothing happened any more: {waits} for what does not come")
                 break
             self.clock.now = max(self.clock.now, due)
             self._step()

@@ -10,6 +10,7 @@ from controlplane.rm.columns import longer
 from simulator.clock import seconds
 from simulator.measures import JOB, LATENCY_BOUNDS_S, LOCALITIES
 from simulator.workload import RunningContainers, Submission, critical_path_s
+from wire.counts import counted
 from wire.resources import AXES
 from wire.states import ContainerReason, ContainerState, GroupState
 
@@ -76,7 +77,9 @@ class Recorder:
         by_queue = Counter(self.queues[queue] if queue >= 0 else "no queue" for queue, _ in self.refused)
         named = ", ".join(f"{count:,} of {queue}" for queue, count in by_queue.most_common(3))
         others = " and others" if len(by_queue) > 3 else ""
-        return [f"{len(self.refused):,} jobs were refused by their queue's routing: {named}{others}"]
+        return [
+            f"{counted(len(self.refused), 'job was', 'jobs were')} refused by their queue's routing: {named}{others}"
+        ]
 
     def resume(self, job: int, s: Submission, running: Sequence[RunningContainers]) -> None:
         """These containers of it run already."""

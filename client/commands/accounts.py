@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from enum import StrEnum
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -11,6 +12,7 @@ import typer
 from client.commands.common import connected
 from client.commands.nodes import seconds
 from client.errors import client_error
+from client.looking import Looking, WatchOption, listed, picking, sorting
 from client.screen import Column, Format, OutputOption, noted, plain, print_json, say, show, show_one
 from contract.accounts import Account, Token
 
@@ -31,17 +33,15 @@ def list_accounts(
     ctx: typer.Context,
     name: Annotated[str | None, typer.Option(help="Only those whose name contains it.")] = None,
     role: Annotated[Role | None, typer.Option(help="Only of this role.")] = None,
+    sort: Annotated[str | None, sorting(LIST)] = None,
+    columns: Annotated[str | None, picking(LIST)] = None,
+    watch: WatchOption = None,
     output: OutputOption = Format.table,
 ) -> None:
     """Every account, its role and what it was granted."""
     with connected(ctx) as client:
-        rows = list(client.accounts(name, role.value if role else None))
-    columns: list[Column[Account]] = [
-        ("ACCOUNT", lambda a: a.username), ("ROLE", lambda a: a.role), ("STATE", _state),
-        ("LAST LOG-IN", lambda a: a.last_login_at), ("TOKENS", lambda a: a.tokens),
-        ("GRANTED QUEUES", _queues),
-    ]  # fmt: skip
-    show(rows, columns, output, nothing="No account matches.")
+        found = partial(client.accounts, name, role.value if role else None)
+        listed(found, LIST, output, nothing="No account matches.", look=Looking(sort, columns, watch))
 
 
 @account.command("show")
@@ -151,6 +151,13 @@ def _state(a: Account) -> str:
 
 def _queues(a: Account) -> str:
     return ", ".join(f"{q.path} ({q.level})" for q in a.queues)
+
+
+LIST: list[Column[Account]] = [
+    ("ACCOUNT", lambda a: a.username), ("ROLE", lambda a: a.role), ("STATE", _state),
+    ("LAST LOG-IN", lambda a: a.last_login_at), ("TOKENS", lambda a: a.tokens),
+    ("GRANTED QUEUES", _queues),
+]  # fmt: skip
 
 
 def _password(from_stdin: bool) -> str:

@@ -46,7 +46,7 @@ def brought(file: Path, *, accept_losses: bool) -> tuple[dict[str, Any], str | d
     made = _made(text, file)
     if made is None:
         return jobfile.parse(text, file), text
-    _tell(made, file)
+    _tell(made, file, brief=True)
     if made.lost and not accept_losses:
         raise client_error(
             f"{len(made.lost)} of what it says would be lost, see above; nothing was submitted",
@@ -82,9 +82,9 @@ def _made(text: str, file: Path) -> Converted | None:
     return made
 
 
-def _tell(made: Converted, file: Path) -> None:
+def _tell(made: Converted, file: Path, *, brief: bool = False) -> None:
     say(f"{'stdin' if str(file) == '-' else file} is {made.source}.")
-    for line in made.lines():
+    for line in made.lines(brief=brief):
         say(line)
     if made.spec.get("files"):
         say(f"brought, as it names them: {', '.join(entry['path'] for entry in made.spec['files'])}")

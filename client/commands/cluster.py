@@ -70,11 +70,18 @@ def _in_state(n: Node, state: str) -> bool:
     return shown in CLOSED if state == "CLOSED" else shown == state
 
 
-def sub_clusters(ctx: typer.Context, output: OutputOption = Format.table) -> None:
+def sub_clusters(
+    ctx: typer.Context,
+    sort: Annotated[str | None, sorting(SUB_CLUSTER_COLUMNS)] = None,
+    columns: Annotated[str | None, picking(SUB_CLUSTER_COLUMNS)] = None,
+    watch: WatchOption = None,
+    output: OutputOption = Format.table,
+) -> None:
     """The sub-clusters, who leads them and how full they are."""
     with connected(ctx) as client:
         _whose(client, output)
-        show(client.sub_clusters(), SUB_CLUSTER_COLUMNS, output, nothing="There are no sub-clusters.")
+        look, nothing = Looking(sort, columns, watch), "There are no sub-clusters."
+        listed(client.sub_clusters, SUB_CLUSTER_COLUMNS, output, nothing=nothing, look=look)
 
 
 def overview(ctx: typer.Context, output: OutputOption = Format.table) -> None:
@@ -106,7 +113,8 @@ def _said(of_: Resource, amount: float) -> str:
     """``4.0 GiB``, ``1.5 cores``; what is not memory has its word, whatever the unit."""
     if of_.in_mib:
         return size(amount * 2**20) + ("" if of_.axis == "memory_mib" else f" of {of_.word}")
-    return f"{amount / of_.large:g} {of_.word}"
+    number = f"{amount / of_.large:g}"
+    return f"{number} {of_.one if number == '1' else of_.word}"
 
 
 def of(used: float, whole: float, unit: int = 1) -> str:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar, cast
 
 import typer
 from typer.core import TyperGroup
@@ -17,9 +17,11 @@ from client.api import Client
 from client.errors import HydraError
 from contract.nodes import Node
 from contract.schedules import Schedule
+from wire.counts import counted
 
 N = TypeVar("N", Node, Schedule)
 OFFERED = 30  # values that completion shows
+INDICES = 10_000  # of tasks, among which it looks
 
 
 class ShowingGroup(TyperGroup):
@@ -107,6 +109,22 @@ def _groups(client: Client, ctx: typer.Context) -> Iterator[tuple[str, str]]:
     # A line that ends with an option lacks its value: then nothing of it has been read.
     job = ctx.params.get("job") or next((word for word in ctx.args if word.isdecimal()), None)
     return ((group.name, group.state) for group in client.job(int(job)).groups) if job else iter(())
+
+
+def complete_target(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
+    """``JOB``; then ``JOB/GROUP``, and then ``JOB/GROUP/INDEX``, once what stands before is typed."""
+    job, *rest = incomplete.split("/")
+
+    def read(client: Client, ctx: typer.Context) -> Iterator[tuple[str, str]]:
+        if not rest:
+            return _jobs(client, ctx)
+        groups = client.job(int(job)).groups if job.isdecimal() else []
+        if len(rest) == 1:
+            return ((f"{job}/{group.name}", f"{group.state}, {counted(group.count, 'task')}") for group in groups)
+        indices = next((range(min(group.count, INDICES)) for group in groups if group.name == rest[0]), range(0))
+        return ((f"{job}/{rest[0]}/{index}", "") for index in indices)
+
+    return cast(list[tuple[str, str]], completing(read)(ctx, incomplete))
 
 
 def _schedules(client: Client, _ctx: typer.Context) -> Iterator[tuple[str, str]]:

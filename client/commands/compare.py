@@ -65,4 +65,4 @@ def _setting(value: Any) -> str:
 
 
 def register(app: typer.Typer) -> None:
-    app.command()(compare)
+    app.command(rich_help_panel="Cluster")(compare)

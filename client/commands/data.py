@@ -14,10 +14,12 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
 from client.api import Client
 from client.commands.common import JobArgument, connected
 from client.errors import client_error
+from client.looking import Looking, WatchOption, listed, picking, sorting
 from client.progress import uploading
 from client.screen import Column, Format, OutputOption, console, noted, print_json, printable, say, show, size
 from contract.artifacts import Kept, KeptArtifact, MadeBy
 from contract.jobs import Artifact, Output
+from wire.counts import counted
 
 artifacts = typer.Typer(no_args_is_help=True, help="Files by their SHA-256: what jobs bring and leave behind.")
 
@@ -179,17 +181,25 @@ def artifacts_has(
 
 
 @artifacts.command("list")
-def artifacts_list(ctx: typer.Context, limit: LimitOption = 100, output: OutputOption = Format.table) -> None:
+def artifacts_list(
+    ctx: typer.Context,
+    limit: LimitOption = 100,
+    sort: Annotated[str | None, sorting(LIST)] = None,
+    columns: Annotated[str | None, picking(LIST)] = None,
+    watch: WatchOption = None,
+    output: OutputOption = Format.table,
+) -> None:
     """What you keep, the largest first: what you have uploaded, and what your tasks have left."""
     with connected(ctx) as client:
-        show(client.artifacts(), LIST, output, nothing="You keep no artifacts.", limit=limit)
+        look, nothing = Looking(sort, columns, watch), "You keep no artifacts."
+        listed(client.artifacts, LIST, output, nothing=nothing, limit=limit, look=look)
         if output is Format.table:
             say(_said(client.artifacts_kept()))
 
 
 def _said(kept: Kept) -> str:
-    files, most = f"{kept.files:,}", f" of at most {kept.files_max:,}" if kept.files_max else ""
-    return f"{files}{most} files, {size(kept.size)}" + (f" of at most {size(kept.size_max)}" if kept.size_max else "")
+    files = f"{kept.files:,} of at most {kept.files_max:,} files" if kept.files_max else counted(kept.files, "file")
+    return f"{files}, {size(kept.size)}" + (f" of at most {size(kept.size_max)}" if kept.size_max else "")
 
 
 def _made_by(output: MadeBy | None) -> str:

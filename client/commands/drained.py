@@ -5,6 +5,7 @@ from __future__ import annotations
 from client.commands.figures import value
 from client.screen import Column, Format, plain, show
 from contract.simulations import DrainedGroup, DrainedJob, DrainedQueue, SimulatedDrain, SimulatedEstimate
+from wire.counts import counted
 
 _HOUR_S = 3600.0
 
@@ -15,15 +16,16 @@ def show_drained(d: SimulatedDrain, limit: int) -> None:
     print(f"* {_count(d.containers)} containers of {_count(d.jobs)} jobs wait that would not have")
     print(f"* {_count(d.longer_containers)} containers of {_count(d.longer_jobs)} jobs wait longer than otherwise")
     print(f"* all of these wait {_time(d.wait_mean_s.value)} longer on average{_range(d.wait_mean_s)}")
-    print(f"* {d.running:,} containers run there now; {d.services:,} of them are of services, and leave")
+    running = counted(d.running, "container runs", "containers run")
+    print(f"* {running} there now; {d.services:,} of them are of services, and leave")
     print(f"* {_empty(d)}")
     if d.lost_core_hours is not None and d.deadline_s is not None:
         lost = value(d.lost_core_hours.value, "core hours")
         print(f"* what still runs there after {_time(d.deadline_s)} is stopped, and begins elsewhere: {lost} are lost")
     if d.total_never or d.never_forecast:
         print(
-            f"* {d.total_never:,} task groups of {d.never_jobs:,} live jobs could start nowhere else, nor could "
-            f"{d.never_forecast:,} of the jobs that are taken to come"
+            f"* {counted(d.total_never, 'task group')} of {counted(d.never_jobs, 'live job')} could start nowhere "
+            f"else, nor could {d.never_forecast:,} of the jobs that are taken to come"
         )
     queues: list[Column[DrainedQueue]] = [
         ("QUEUE", lambda q: q.queue), ("JOBS", lambda q: _mean(q.jobs)), ("CONTAINERS", lambda q: _mean(q.containers)),

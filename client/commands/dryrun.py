@@ -15,6 +15,7 @@ from client.errors import HydraError, InvalidJob, Source, placed
 from client.screen import Column, Format, print_json, say, show, show_one
 from contract.jobs import JobChecked, SubClusterFit
 from contract.problems import FieldError
+from wire.counts import counted
 
 _INVALID = 422
 _FITS: list[Column[SubClusterFit]] = [
@@ -72,6 +73,10 @@ def told_before(checked: JobChecked, output: Format, text: Source = None) -> Non
     say("Nothing was submitted.")
 
 
+def _not_begun(jobs: int) -> str:
+    return counted(jobs, "job that has not begun", "jobs that have not begun")
+
+
 def _pairs(checked: JobChecked) -> list[tuple[str, object]]:
     pairs: list[tuple[str, object]] = [("job", checked.spec.get("name")), ("tasks", checked.tasks)]
     pairs += [("queue", checked.queue), ("priority", checked.priority)]
@@ -84,6 +89,6 @@ def _pairs(checked: JobChecked) -> list[tuple[str, object]]:
         *pairs,
         ("home", f"{ahead.home} ({ahead.why})" if ahead.home else f"none now: {ahead.why}"),
         ("begins", "now, as far as limits go" if ahead.admitted else f"later: {'; '.join(ahead.limits)}"),
-        ("before it", None if ahead.jobs_ahead is None else f"{ahead.jobs_ahead:,} jobs that have not begun"),
+        ("before it", None if ahead.jobs_ahead is None else _not_begun(ahead.jobs_ahead)),
         ("starts", f"{first}{ahead.estimate.text}{never}"),
     ]

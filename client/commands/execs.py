@@ -16,13 +16,14 @@ import typer
 
 from client import copying, terminal
 from client.api import Client
-from client.commands.common import connected
+from client.commands.common import complete_target, connected
 from client.errors import HydraError, client_error
 from client.execs import Piece, Running
 from client.follow import LogTarget, parse_target
 from client.screen import Format, OutputOption, fail, say, told
 from contract.fields import DNS
 from contract.jobs import Task
+from wire.counts import counted
 from wire.states import TaskState
 
 SHELL = ("/bin/sh", "-c", "command -v bash >/dev/null && exec bash -l || exec sh -l")
@@ -30,7 +31,12 @@ PORT_MAX = 65_535
 SHOWN = 5  # tasks that are named where one has to be chosen
 
 TargetArgument = Annotated[
-    str, typer.Argument(metavar="TARGET", help="JOB, JOB/GROUP, JOB/GROUP/INDEX or a container id.")
+    str,
+    typer.Argument(
+        metavar="TARGET",
+        help="JOB, JOB/GROUP, JOB/GROUP/INDEX or a container id.",
+        autocompletion=complete_target,
+    ),
 ]
 
 
@@ -158,7 +164,7 @@ def cp(
     if left:
         say(f"Left out: {left} links, files with holes, and other things that are neither files nor folders.")
     shown = [os.fsencode(name).decode(errors="replace") for name in names]  # whatever bytes a name is made of
-    many = "1 file or folder" if len(names) == 1 else f"{len(names)} files and folders"
+    many = counted(len(names), "file or folder", "files and folders")
     told({"files": shown}, f"{many} copied", output)
 
 

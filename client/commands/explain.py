@@ -10,6 +10,7 @@ from rich.text import Text
 from client.commands.common import JobArgument, connected
 from client.screen import Format, OutputOption, cell, console, plain, print_json, say
 from contract.waiting import GroupExplanation, WaitLimit, WaitReason
+from wire.counts import counted
 
 BAR_WIDTH = 20
 
@@ -31,7 +32,7 @@ def explain(ctx: typer.Context, job: JobArgument, output: OutputOption = Format.
 def _show(group: GroupExplanation) -> None:
     reason, screen = group.reason, console()
     count = reason.waiting if reason else group.pending
-    screen.print(Text(f"{group.name}: {count:,} task{'s wait' if count != 1 else ' waits'}", style="bold"))
+    screen.print(Text(f"{group.name}: {counted(count, 'task waits', 'tasks wait')}", style="bold"))
     if reason is None or not reason.limits:
         screen.print(cell(f"  1. {reason.text if reason else 'nobody said why'}"))
     for number, limit in enumerate(reason.limits if reason else (), 1):
@@ -66,11 +67,7 @@ def _rest(reason: WaitReason | None, group: GroupExplanation) -> list[tuple[str,
     found = []
     if reason and (position := reason.position):
         jobs, containers = position.jobs_ahead, position.containers_ahead
-        before = [
-            f"{n:,} {what if n != 1 else what[:-1]}"
-            for n, what in ((jobs, "jobs"), (containers, "containers"))
-            if n is not None
-        ]
+        before = [counted(n, what) for n, what in ((jobs, "job"), (containers, "container")) if n is not None]
         found.append(("ahead in its queue", " with ".join(before) if jobs else "nobody"))
     if reason and reason.estimate:
         found.append(("starts", reason.estimate.text))

@@ -15,6 +15,7 @@ from client.commands.policy import policy
 from client.errors import client_error
 from client.screen import Column, Format, OutputOption, say, show
 from contract.simulations import SimulationTrace
+from wire.counts import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +58,13 @@ def hand_in(client: Client, asked: AskedTrace) -> int:
     number = asked.number
     if number is None:
         found = client.add_simulation_trace(asked.trace, asked.kind, asked.options)
-        said = [f"{found.jobs:,} jobs, {found.containers:,} containers over {found.span_s:,.0f} s"]
+        said = [f"{counted(found.jobs, 'job')}, {counted(found.containers, 'container')} over {found.span_s:,.0f} s"]
         said += [f"{count:,} left out: {why}" for why, count in found.skipped.items()]
         say(f"trace {found.id}: {'; '.join(said)}")
         number = found.id
     if asked.cluster is not None:
         found = client.put_simulation_trace_nodes(number, asked.cluster, asked.options)
-        say(f"trace {number}: {found.nodes:,} nodes of its own")
+        say(f"trace {number}: {counted(found.nodes or 0, 'node')} of its own")
     return number
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import parse_qsl
@@ -29,6 +30,7 @@ from contract.jobs import Container, Event, Group, Job, JobDetail, JobPlace, Tas
 from contract.jobspec import JobSpec
 from contract.parameters import fill
 from wire import arrays
+from wire.counts import counted
 from wire.states import JobState
 
 FileArgument = Annotated[
@@ -66,7 +68,7 @@ def submit(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print the job's number alone, for scripts.")] = False,
     output: OutputOption = Format.table,
 ) -> None:
-    """Upload the files a job names and submit it. What was understood of scripts, and can never start, is on stderr."""
+    """Upload the files a job names and submit it. What is lost of scripts, and what can never start, is on stderr."""
     spec, text = brought(file, accept_losses=accept_losses)
     spec.update({k: v for k, v in {"name": name, "queue": queue, "priority": priority}.items() if v is not None})
     spec = jobfile.given(spec, settings(values))
@@ -148,7 +150,8 @@ def validate(
         raise InvalidJob(wrong)
     else:
         groups = fill(spec, JobSpec).job.get("groups") or []
-        what = f"job of {len(groups)} group(s), {sum(_count(g) for g in groups)} task(s)" if groups else "application"
+        of_all = f"{counted(len(groups), 'group')}, {counted(sum(_count(g) for g in groups), 'task')}"
+        what = f"job of {of_all}" if groups else "application"
         say(f"{file}: a valid {what}.")
 
 
@@ -307,20 +310,34 @@ def tasks(
     ] = None,
     state: Annotated[str | None, typer.Option(help="Like RUNNING or FAILED.")] = None,
     limit: Annotated[int, typer.Option("--limit", "-n", min=0, help="At most so many; 0: all.")] = 200,
+    sort: Annotated[str | None, sorting(TASKS)] = None,
+    columns: Annotated[str | None, picking(TASKS)] = None,
+    watch: WatchOption = None,
     output: OutputOption = Format.table,
 ) -> None:
     """A job's tasks; of a group with an array with the values of each."""
-    columns: list[Column[Task]] = [
-        ("TASK", _task_name), ("STATE", lambda t: t.state), ("ATTEMPTS", lambda t: t.attempts),
+    with connected(ctx) as client:
+        own = arrays_of(client.job(job))
+        known = _task_columns(own)
+        usual = known if own and group in (None, *own) else [each for each in known if each[0] != VALUES]
+
+        def count() -> int | None:
+            """Of a state nobody counts them."""
+            return None if state else sum(g.count for g in client.job(job).groups if group in (None, g.name))
+
+        found = partial(client.tasks, job, group=group, state=state_word(state))
+        look = Looking(sort, columns, watch)
+        listed(found, known, output, nothing="No such tasks.", limit=limit, look=look, usual=usual, count=count)
+
+
+def _task_columns(own: dict[str, arrays.Array]) -> list[Column[Task]]:
+    """With what the tasks of these arrays, by their groups, stand for."""
+    return [
+        ("TASK", _task_name), (VALUES, lambda t: arrays.values(own.get(t.group, {}), t.index) or " "),
+        ("STATE", lambda t: t.state), ("ATTEMPTS", lambda t: t.attempts),
         ("CONTAINER", lambda t: t.container), ("NODE", lambda t: t.node), ("EXIT", lambda t: t.exit_code),
         ("STARTED", lambda t: t.started_at), ("TOOK", lambda t: duration(t.started_at, t.finished_at)),
     ]  # fmt: skip
-    with connected(ctx) as client:
-        own = arrays_of(client.job(job))
-        if own and group in (None, *own):
-            columns.insert(1, ("VALUES", lambda t: arrays.values(own.get(t.group, {}), t.index) or " "))
-        found = client.tasks(job, group=group, state=state_word(state))
-        show(found, columns, output, nothing="No such tasks.", limit=limit)
 
 
 def arrays_of(job: JobDetail) -> dict[str, arrays.Array]:
@@ -332,10 +349,13 @@ def _task_name(task: Task) -> str:
     return f"{task.group}/{task.index}"
 
 
+VALUES = "VALUES"
+TASKS = _task_columns({})
 PLACES: list[Column[JobPlace]] = [
     ("SUB-CLUSTER", lambda p: p.sub_cluster), ("FIRST", lambda p: p.first_at), ("LAST", lambda p: p.last_at),
     ("CONTAINERS", lambda p: p.containers), ("RUNNING", lambda p: p.running),
 ]  # fmt: skip
+EVENTS: list[Column[Event]] = [("AT", lambda e: e.at), ("WHAT", lambda e: e.kind), ("MESSAGE", lambda e: e.message)]
 
 
 def containers(
@@ -344,36 +364,46 @@ def containers(
     task: Annotated[str | None, typer.Option(help="Of this task only: GROUP/INDEX.")] = None,
     limit: Annotated[int, typer.Option("--limit", "-n", min=0, help="At most so many; 0: all.")] = 200,
     places: Annotated[bool, typer.Option("--places", help="Only where they were, and since when.")] = False,
+    sort: Annotated[str | None, sorting(CONTAINERS)] = None,
+    columns: Annotated[str | None, picking(CONTAINERS)] = None,
+    watch: WatchOption = None,
     output: OutputOption = Format.table,
 ) -> None:
     """A job's containers: every attempt of its tasks, where it ran and how it ended."""
-    columns: list[Column[Container]] = [
-        ("CONTAINER", lambda c: c.id), ("TASK", lambda c: f"{c.group}/{c.index}"), ("ATTEMPT", lambda c: c.attempt),
-        ("STATE", lambda c: c.state), ("REASON", _reason), ("EXIT", lambda c: c.exit_code),
-        ("NODE", lambda c: c.node), ("SUB-CLUSTER", lambda c: c.sub_cluster),
-        ("TOOK", lambda c: duration(c.started_at, c.finished_at)),
-        ("PEAK MIB", lambda c: c.peak_memory_mib), ("CPU MS", lambda c: c.cpu_ms),
-    ]  # fmt: skip
+    look, nothing = Looking(sort, columns, watch), "No containers yet."
     with connected(ctx) as client:
         if places:
-            show(client.job_places(job).results, PLACES, output, nothing="No containers yet.")
-            return
-        show(client.containers(job, task=task), columns, output, nothing="No containers yet.", limit=limit)
+            listed(lambda: client.job_places(job).results, PLACES, output, nothing=nothing, look=look)
+        else:
+            found = partial(client.containers, job, task=task)
+            listed(found, CONTAINERS, output, nothing=nothing, limit=limit, look=look)
 
 
 def _reason(container: Container) -> str:
     return container.reason if container.reason and container.reason != "NONE" else " "
 
 
-def events(ctx: typer.Context, job: JobArgument, output: OutputOption = Format.table) -> None:
+CONTAINERS: list[Column[Container]] = [
+    ("CONTAINER", lambda c: c.id), ("TASK", lambda c: f"{c.group}/{c.index}"), ("ATTEMPT", lambda c: c.attempt),
+    ("STATE", lambda c: c.state), ("REASON", _reason), ("EXIT", lambda c: c.exit_code),
+    ("NODE", lambda c: c.node), ("SUB-CLUSTER", lambda c: c.sub_cluster),
+    ("TOOK", lambda c: duration(c.started_at, c.finished_at)),
+    ("PEAK MIB", lambda c: c.peak_memory_mib), ("CPU MS", lambda c: c.cpu_ms),
+]  # fmt: skip
+
+
+def events(
+    ctx: typer.Context,
+    job: JobArgument,
+    sort: Annotated[str | None, sorting(EVENTS)] = None,
+    columns: Annotated[str | None, picking(EVENTS)] = None,
+    watch: WatchOption = None,
+    output: OutputOption = Format.table,
+) -> None:
     """What happened to a job that its tasks do not tell."""
-    columns: list[Column[Event]] = [
-        ("AT", lambda e: e.at),
-        ("WHAT", lambda e: e.kind),
-        ("MESSAGE", lambda e: e.message),
-    ]
     with connected(ctx) as client:
-        show(client.events(job), columns, output, nothing="Nothing to tell.")
+        look = Looking(sort, columns, watch)
+        listed(partial(client.events, job), EVENTS, output, nothing="Nothing to tell.", look=look)
 
 
 def retry(ctx: typer.Context, job: JobArgument, output: OutputOption = Format.table) -> None:

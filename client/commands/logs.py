@@ -9,12 +9,13 @@ from typing import Annotated, Any
 import typer
 
 from client.api import Client
-from client.commands.common import connected
+from client.commands.common import complete_target, connected
 from client.commands.nodes import moment, seconds
 from client.errors import client_error
 from client.follow import LogTarget, Printer, Reading, attempt_before, follow_tasks, parse_target, tasks_of
 from client.screen import Format, OutputOption, say
 from contract.jobs import LogPart, Task
+from wire.counts import counted
 
 TAIL_MAX = 10_000  # lines that the server looks for
 
@@ -36,7 +37,10 @@ def _json(**values: Any) -> str:
 
 def logs(
     ctx: typer.Context,
-    target: Annotated[str, typer.Argument(help="JOB, JOB/GROUP, JOB/GROUP/INDEX or a container id.")],
+    target: Annotated[
+        str,
+        typer.Argument(help="JOB, JOB/GROUP, JOB/GROUP/INDEX or a container id.", autocompletion=complete_target),
+    ],
     *,
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until the task has ended.")] = False,
     tail: Annotated[int | None, typer.Option(min=0, max=TAIL_MAX, help="The last so many lines of each task.")] = None,
@@ -76,7 +80,7 @@ def logs(
     if grep and printer.left_out:
         earlier = not previous and not wanted.container and any(task.attempts > 1 for task in tasks)
         where = " Attempts before the last one were not searched: --previous." if earlier else ""
-        say(f"Left out: {printer.left_out} line{'s' * (printer.left_out != 1)} without {grep!r}.{where}")
+        say(f"Left out: {counted(printer.left_out, 'line')} without {grep!r}.{where}")
 
 
 def _reading(stream: str | None, tail: int | None, since: str | None, offset: int) -> Reading:

@@ -16,8 +16,10 @@ from client.api import Client
 from client.commands.cluster import ago, resources, shown_state
 from client.commands.common import ShowingGroup, complete_node, connected, with_number
 from client.errors import client_error
+from client.looking import Looking, WatchOption, listed, picking, sorting
 from client.screen import Column, Format, OutputOption, duration, plain, print_json, say, show, show_one, told
 from contract.nodes import BatchEnd, DrainPreview, Maintenance, Node, NodeContainer, ServiceMove
+from wire.counts import counted
 
 NEVER = "never"
 LOOK_EVERY_S = 1.0
@@ -215,7 +217,7 @@ def _wait(client: Client, n: Node) -> Node:
             raise client_error(f"{n.name} is {n.duty.replace('_', ' ')} meanwhile, by {n.duty_by or 'somebody'}")
         if n.containers != left:
             left = n.containers or 0
-            say(f"{n.sub_cluster}/{n.name}: {left} containers left")
+            say(f"{n.sub_cluster}/{n.name}: {counted(left, 'container')} left")
         time.sleep(LOOK_EVERY_S)
         n = client.node(n.id)
     return n
@@ -253,16 +255,18 @@ def _verdict(p: DrainPreview) -> str:
     said = []
     if here:
         said.append(
-            f"All {here} service tasks have room elsewhere now."
+            ("The service task has" if here == 1 else f"All {here} service tasks have") + " room elsewhere now."
             if p.services_fit
-            else f"Only {fit} of {here} service tasks have room elsewhere now: the others would wait."
+            else f"Only {fit} of {counted(here, 'service task')} would have room elsewhere now: the rest would wait."
         )
     if p.batch and p.deadline is None:
-        said.append(f"The drain would last until all {len(p.batch)} batch tasks have ended.")
+        ended = counted(len(p.batch), "batch task has", "batch tasks have")
+        said.append(f"The drain would last until {ended} ended.")
     elif p.batch:
+        ends = counted(p.ends, "batch task ends by itself", "batch tasks end by themselves")
         said.append(
-            f"By {plain(p.deadline)}: {p.ends} batch tasks end by themselves, {p.stopped} would be stopped and tried "
-            f"again, of {p.unknown} nobody knows."
+            f"By {plain(p.deadline)}: {ends}, {p.stopped} would be stopped and tried again, "
+            f"of {p.unknown} nobody knows."
         )
     return " ".join(said)
 
@@ -283,10 +287,17 @@ _WINDOWS: list[Column[Maintenance]] = [
 
 
 @maintenance.command("list")
-def maintenance_list(ctx: typer.Context, output: OutputOption = Format.table) -> None:
+def maintenance_list(
+    ctx: typer.Context,
+    sort: Annotated[str | None, sorting(_WINDOWS)] = None,
+    columns: Annotated[str | None, picking(_WINDOWS)] = None,
+    watch: WatchOption = None,
+    output: OutputOption = Format.table,
+) -> None:
     """Windows that are planned, whose nodes are being emptied, or that are active."""
     with connected(ctx) as client:
-        show(client.maintenance(), _WINDOWS, output, nothing="No maintenance is planned.")
+        look = Looking(sort, columns, watch)
+        listed(client.maintenance, _WINDOWS, output, nothing="No maintenance is planned.", look=look)
 
 
 @maintenance.command("add")
@@ -316,8 +327,7 @@ def maintenance_add(
     if output is Format.json:
         print_json(made)
     else:
-        nodes = "1 node" if made.nodes == 1 else f"{made.nodes:,} nodes"
-        print(f"window {made.id}: {nodes} of {made.sub_cluster}, from {plain(made.starts_at)}")
+        print(f"window {made.id}: {counted(made.nodes, 'node')} of {made.sub_cluster}, from {plain(made.starts_at)}")
         if not made.nodes:
             say("No node matches now. Is it spelled right? hydractl nodes lists names and racks.")
 

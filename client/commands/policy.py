@@ -22,6 +22,7 @@ from contract import yamltext
 from contract.policies import Policy, Proposal
 from contract.problems import Problem
 from contract.queues import QueueRight
+from wire.counts import counted
 
 policy = typer.Typer(help="The policy document: queues, partitions, components.", no_args_is_help=True)
 queue = typer.Typer(help="One queue.", no_args_is_help=True)
@@ -149,9 +150,9 @@ def validate(
         found = client.validate_policy(document)
     warn(found.warnings, file.read_text() if file.is_file() else None)
     warned = len(found.warnings)
-    verdict = f"valid, with {warned} warning{'s' * (warned > 1)}" if warned else "nothing wrong"
+    verdict = f"valid, with {counted(warned, 'warning')}" if warned else "nothing wrong"
     below = found.queues - 1
-    told(found, f"{file}: {below} queue{'s' * (below != 1)} below root, {verdict}", output)
+    told(found, f"{file}: {counted(below, 'queue')} below root, {verdict}", output)
 
 
 @rights.command("list")

@@ -13,6 +13,7 @@ from client.commands.policy import FileArgument, FileOption, named, policy, read
 from client.commands.policypush import show_diff
 from client.screen import Column, Format, OutputOption, print_json, say, show
 from contract.plans import PlanQueue, PlanSide, PolicyPlan
+from wire.counts import counted
 
 
 def _side(side: PlanSide | None, name: str) -> str:
@@ -67,4 +68,5 @@ def _show(found: PolicyPlan, limit: int) -> None:
     if not found.gives_back.nothing:
         print(f"{resources(found.gives_back)} would be taken back, because others lack it.")
     if found.starving:
-        print(f"{found.starving} queue(s) would want something and get less than they are guaranteed, or nothing.")
+        starving = counted(found.starving, "queue")
+        print(f"{starving} would want something and get less than what is guaranteed, or nothing.")

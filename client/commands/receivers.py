@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -10,7 +11,8 @@ import typer
 
 from client.commands.common import complete_receiver, connected
 from client.commands.secrets import read
-from client.screen import Column, Format, OutputOption, noted, plain, print_json, say, show, told
+from client.looking import Looking, WatchOption, listed, picking, sorting
+from client.screen import Column, Format, OutputOption, noted, plain, print_json, say, told
 from contract.notifications import JobReceiver, Notification, Receiver
 
 receiver = typer.Typer(no_args_is_help=True, help="Where you hear of your jobs: webhooks, and mail.")
@@ -68,10 +70,17 @@ def put(
 
 
 @receiver.command("list")
-def list_receivers(ctx: typer.Context, output: OutputOption = Format.table) -> None:
+def list_receivers(
+    ctx: typer.Context,
+    sort: Annotated[str | None, sorting(LIST)] = None,
+    columns: Annotated[str | None, picking(LIST)] = None,
+    watch: WatchOption = None,
+    output: OutputOption = Format.table,
+) -> None:
     """Your receivers, what they are told of every job, and what went wrong last."""
     with connected(ctx) as client:
-        show(client.receivers(), LIST, output, nothing="You have no receivers.")
+        look = Looking(sort, columns, watch)
+        listed(client.receivers, LIST, output, nothing="You have no receivers.", look=look)
 
 
 @receiver.command("test")
@@ -86,12 +95,16 @@ def try_out(ctx: typer.Context, name: NameArgument, output: OutputOption = Forma
 def log(
     ctx: typer.Context,
     name: NameArgument,
-    limit: Annotated[int, typer.Option(min=0, help="So many of the newest; 0: all.")] = 20,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=0, help="So many of the newest; 0: all.")] = 20,
+    sort: Annotated[str | None, sorting(TOLD)] = None,
+    columns: Annotated[str | None, picking(TOLD)] = None,
+    watch: WatchOption = None,
     output: OutputOption = Format.table,
 ) -> None:
     """What it was told and is to be told, newest first, and what became of it."""
     with connected(ctx) as client:
-        show(client.notifications(name), TOLD, output, nothing=f"{name} was told nothing lately.", limit=limit)
+        found, nothing = partial(client.notifications, name), f"{name} was told nothing lately."
+        listed(found, TOLD, output, nothing=nothing, limit=limit, look=Looking(sort, columns, watch))
         again = next((each.next_at for each in client.receivers() if each.name == name), None)
     if again and output is not Format.json:
         say(f"{name} is tried again at {plain(again)}.")

@@ -21,6 +21,7 @@ from client.commands.common import connected
 from client.commands.nodes import moment
 from client.errors import HydraError, client_error
 from client.screen import Format, OutputOption, console, print_json, say
+from wire.counts import counted
 
 
 def replay(
@@ -50,8 +51,8 @@ def replay(
     o = trace.Options(speed, queue, scale, f"replay-{uuid.uuid4().hex[:8]}", anywhere)
     count, last_s, lost = _length(chosen(), o)
     for text, jobs in lost.items():
-        say(f"{jobs:,} jobs: each {text}")
-    say(f"{count:,} jobs over {timedelta(seconds=round(last_s / speed))}; they carry the tag {o.tag}")
+        say(f"{counted(jobs, 'job')}: each {text}")
+    say(f"{counted(count, 'job')} over {timedelta(seconds=round(last_s / speed))}; they carry the tag {o.tag}")
     outcome = trace.ReplayOutcome()
     with connected(ctx) as client:
         try:
@@ -60,7 +61,9 @@ def replay(
                 trace.play(
                     chosen(), o, client.submit_many, outcome, lambda: progress.update(bar, completed=len(outcome.jobs))
                 )
-            say(f"{len(outcome.jobs):,} jobs submitted, at most {outcome.late_s:.1f} s later than in the trace")
+            say(
+                f"{counted(len(outcome.jobs), 'job')} submitted, at most {outcome.late_s:.1f} s later than in the trace"
+            )
             states = _attend(client, outcome.jobs) if wait else {}
         except (KeyboardInterrupt, HydraError):
             _leave(client, outcome.jobs, o.tag, kill)
@@ -74,9 +77,10 @@ def replay(
 def _leave(client: Client, jobs: list[int], tag: str, kill: bool) -> None:
     """After Ctrl-C or an error. What goes wrong here is said, not raised: the first is what is told."""
     if not kill:
-        say(f"{len(jobs):,} jobs were submitted and go on: hydractl jobs --tag {tag}")
+        were = counted(len(jobs), "job was submitted and goes on", "jobs were submitted and go on")
+        say(f"{were}: hydractl jobs --tag {tag}")
         return
-    say(f"stopping {len(jobs):,} jobs")
+    say(f"stopping {counted(len(jobs), 'job')}")
     for job in jobs:
         try:
             client.kill(job, "its replay was stopped")
@@ -140,7 +144,7 @@ def history(
     if output is Format.json:
         print_json({"path": str(file), "jobs": jobs, "notes": notes})
         return
-    for text in (f"{jobs:,} jobs in {file}", *notes):
+    for text in (f"{counted(jobs, 'job')} in {file}", *notes):
         say(text)
 
 

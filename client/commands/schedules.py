@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,9 +19,11 @@ from client.commands.common import ShowingGroup, complete_queue, complete_schedu
 from client.commands.dryrun import warn
 from client.commands.nodes import moment, seconds
 from client.errors import client_error, locating
+from client.looking import Looking, WatchOption, listed, picking, sorting
 from client.progress import uploading
-from client.screen import Column, Format, OutputOption, noted, say, show, show_one, told
+from client.screen import Column, Format, OutputOption, noted, say, show_one, told
 from contract.schedules import OWN_PARAMETERS, Schedule, ScheduleDetail, SchedulePreview, ScheduleRun
+from wire.counts import counted
 
 NEVER = "never"
 NONE = "none"
@@ -90,12 +93,16 @@ def list_schedules(
     queue: Annotated[str | None, typer.Option(help="Of this queue.", autocompletion=complete_queue)] = None,
     name: Annotated[str | None, typer.Option(help="Whose name begins so.")] = None,
     limit: Annotated[int, typer.Option("--limit", "-n", min=0, help="At most so many, newest first; 0: all.")] = 100,
+    sort: Annotated[str | None, sorting(LIST)] = None,
+    columns: Annotated[str | None, picking(LIST)] = None,
+    watch: WatchOption = None,
     output: OutputOption = Format.table,
 ) -> None:
     """The schedules whose jobs you may see."""
     with connected(ctx) as client:
-        found = client.schedules(owner=owner, queue=queue, name=name)
-        show(found, LIST, output, nothing="No such schedules.", limit=limit)
+        found = partial(client.schedules, owner=owner, queue=queue, name=name)
+        look = Looking(sort, columns, watch)
+        listed(found, LIST, output, nothing="No such schedules.", limit=limit, look=look)
 
 
 @schedule.command("show")
@@ -123,8 +130,9 @@ def _shown(found: ScheduleDetail, output: Format) -> None:
         ("schedule", found.id), ("name", found.name), ("owner", found.owner), ("queue", found.queue),
         ("cron", found.cron), ("when", found.words), ("zone", found.zone), ("except", found.except_days),
         ("suspended", found.suspended or None), _coming(found), ("until", found.until),
-        ("overlap", found.overlap), ("starts within", f"{found.start_within_s} s"), ("keeps", f"{found.keep} times"),
-        ("values", found.set), ("last", found.last_run and _became(found.last_run)), ("revision", found.revision),
+        ("overlap", found.overlap), ("starts within", f"{found.start_within_s} s"),
+        ("keeps", counted(found.keep, "time")), ("values", found.set),
+        ("last", found.last_run and _became(found.last_run)), ("revision", found.revision),
     ]  # fmt: skip
     show_one(found, pairs, output)
 
@@ -302,12 +310,16 @@ def history(
     ctx: typer.Context,
     schedule: ScheduleArgument,
     limit: Annotated[int, typer.Option("--limit", "-n", min=0, help="At most so many, the last first; 0: all.")] = 50,
+    sort: Annotated[str | None, sorting(RUNS)] = None,
+    columns: Annotated[str | None, picking(RUNS)] = None,
+    watch: WatchOption = None,
     output: OutputOption = Format.table,
 ) -> None:
     """What became of its times: jobs that were started, and why nothing was."""
     with connected(ctx) as client:
-        found = client.schedule_runs(find(client, schedule).id)
-        show(found, RUNS, output, nothing="It has started nothing yet.", limit=limit)
+        found = partial(client.schedule_runs, find(client, schedule).id)
+        look = Looking(sort, columns, watch)
+        listed(found, RUNS, output, nothing="It has started nothing yet.", limit=limit, look=look)
 
 
 def register(main: typer.Typer) -> None:

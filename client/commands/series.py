@@ -18,6 +18,7 @@ from client.commands.nodes import moment, seconds
 from client.errors import client_error
 from client.screen import Column, Format, plain, print_json, printable, say, show
 from contract.series import ScopeUsage, Series, SeriesAnswer
+from wire.counts import counted
 
 _Row = tuple[datetime, list[float | None]]
 
@@ -100,7 +101,7 @@ def _stood(ctx: typer.Context, at: str, given: list[str], output: SeriesFormat) 
     rows = [*([found.cluster] if found.cluster else []), *found.sub_clusters, *found.queues]
     show(rows, _USAGE, Format.table, nothing="There is nothing of that time.")
     if found.queues_left_out:
-        say(f"{found.queues_left_out:,} more queues had something in them.")
+        say(f"{counted(found.queues_left_out, 'more queue')} had something in them.")
 
 
 def _title(one: Series) -> str:
@@ -116,4 +117,4 @@ def _write(found: SeriesAnswer, rows: list[_Row]) -> None:
 
 
 def register(app: typer.Typer) -> None:
-    app.command()(series)
+    app.command(rich_help_panel="Cluster")(series)

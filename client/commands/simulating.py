@@ -32,6 +32,7 @@ from contract.simulations import (
     Simulation,
     SimulationDetail,
 )
+from wire.counts import counted
 
 MAIN = ("wait_mean_s", "wait_p90_s", "slowdown_mean", "latency_p99_s", "utilization_memory", "utilization_vcores",
         "utilization_gpus", "fairness_error", "preemptions", "wasted_part", "jobs_unfinished")  # fmt: skip
@@ -228,11 +229,12 @@ def show_answer(found: SimulationDetail, limit: int) -> None:
     first, then = result.comparison.policies[0], result.comparison.policies[-1]
     about = result.figures
     print(
-        f"{result.comparison.workload}: {result.jobs:,} jobs, {result.containers:,} containers, {result.nodes:,} nodes"
+        f"{result.comparison.workload}: {counted(result.jobs, 'job')}, {counted(result.containers, 'container')}, "
+        f"{counted(result.nodes, 'node')}"
     )
     if result.drained is not None:
         show_drained(result.drained, limit)
-    print(f"Before: {first.policy}. After: {then.policy}. {len(then.seeds)} seed(s) each.\n")
+    print(f"Before: {first.policy}. After: {then.policy}. {counted(len(then.seeds), 'seed')} each.\n")
     main: list[Column[str]] = [
         ("FIGURE", lambda name: about.overall[name].title),
         ("BEFORE", lambda name: value(first.figures[name].value.value, about.overall[name].unit)),

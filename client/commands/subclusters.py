@@ -23,6 +23,7 @@ from contract.subclusters import (
     SubClusterDrainPreview,
     TiedGroup,
 )
+from wire.counts import counted
 
 TOKEN_ENV = "HYDRA_SUB_CLUSTER_TOKEN"  # noqa: S105  the name of a variable
 LOOK_EVERY_S = 1.0
@@ -149,7 +150,7 @@ def _now(s: SubClusterDetail) -> str:
     if not _left(s.left):
         return f"it is empty: hydractl sub-cluster decommission {s.name}"
     if s.left and not s.left.containers:
-        return f"no container is left there, and {_counted(s.left.jobs, 'job')} that no other sub-cluster takes now"
+        return f"no container is left there, and {counted(s.left.jobs, 'job')} that no other sub-cluster takes now"
     return f"left there: {_left(s.left)}"
 
 
@@ -171,15 +172,11 @@ def decommission(
         _told(client.decommission_sub_cluster(name, message), "has left; stop its workers and node managers", output)
 
 
-def _counted(n: int, word: str) -> str:
-    return f"{n:,} {word}" if n == 1 else f"{n:,} {word}s"
-
-
 def _left(left: Left | None) -> str:
     """``2 jobs, 1 container``; empty when nothing is left."""
     if left is None:
         return ""
-    return ", ".join(_counted(n, what) for n, what in ((left.jobs, "job"), (left.containers, "container")) if n)
+    return ", ".join(counted(n, what) for n, what in ((left.jobs, "job"), (left.containers, "container")) if n)
 
 
 def _told(s: SubCluster, what: str, output: Format) -> None:
@@ -211,7 +208,7 @@ def _show_preview(p: SubClusterDrainPreview, output: Format) -> None:
         print_json(p)
         return
     guests = f", {p.guests} of them of jobs at home elsewhere" if p.guests else ""
-    print(f"{p.sub_cluster}: {_counted(p.jobs, 'job')} at home, {_counted(p.containers, 'container')}{guests}")
+    print(f"{p.sub_cluster}: {counted(p.jobs, 'job')} at home, {counted(p.containers, 'container')}{guests}")
     queues: list[Column[QueueThere]] = [
         ("QUEUE", lambda q: q.queue), ("JOBS", lambda q: q.jobs), ("CONTAINERS", lambda q: q.containers),
         ("OF SERVICES", lambda q: q.services), ("END", lambda q: q.ends), ("STOPPED", lambda q: q.stopped),
@@ -243,7 +240,7 @@ def _verdict(p: SubClusterDrainPreview) -> str:
         said.append("Without a deadline every batch task may end by itself.")
     else:
         said.append(
-            f"By {plain(p.deadline)}: {_counted(p.ends, 'batch task')} would end by themselves, {p.stopped} be stopped "
+            f"By {plain(p.deadline)}: {counted(p.ends, 'batch task')} would end by themselves, {p.stopped} be stopped "
             f"and tried again, of {p.unknown} nobody knows."
         )
     if p.over_maximum:
@@ -253,7 +250,7 @@ def _verdict(p: SubClusterDrainPreview) -> str:
         room = "has room elsewhere now" if p.fits else "has no room elsewhere now, and would wait"
         said.append(f"What leaves ({resources(p.moves)}) {room}.")
     if p.tied_groups:
-        said.append(f"{_counted(p.tied_groups, 'task group')} can run nowhere else.")
+        said.append(f"{counted(p.tied_groups, 'task group')} can run nowhere else.")
     return " ".join(said)
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import textwrap
+from functools import partial
 from typing import Annotated, Any
 
 import typer
 
 from client.commands.common import connected
 from client.errors import client_error
+from client.looking import Looking, WatchOption, listed, picking, sorting
 from client.screen import Column, Format, OutputOption, noted, show
 from contract.accounts import JoinTokenLine
 from contract.system import AuditEntry, Component
@@ -19,15 +21,17 @@ CHANGED_MAX = 60
 KINDS = ("node", "sub_cluster")
 
 
-def health(ctx: typer.Context, output: OutputOption = Format.table) -> None:
+def health(
+    ctx: typer.Context,
+    sort: Annotated[str | None, sorting(PARTS)] = None,
+    columns: Annotated[str | None, picking(PARTS)] = None,
+    watch: WatchOption = None,
+    output: OutputOption = Format.table,
+) -> None:
     """Every part of the system, whether it does its duty, and what to do where not."""
     with connected(ctx) as client:
-        rows = client.components()
-    columns: list[Column[Component]] = [
-        ("PART", lambda c: c.kind), ("NAME", lambda c: c.name), ("VERDICT", lambda c: c.verdict),
-        ("FOUND", lambda c: c.text), ("WHAT TO DO", lambda c: c.remedy),
-    ]  # fmt: skip
-    show(rows, columns, output, nothing="Nothing has reported.")
+        look = Looking(sort, columns, watch)
+        listed(client.components, PARTS, output, nothing="Nothing has reported.", look=look)
 
 
 def audit(
@@ -36,16 +40,16 @@ def audit(
     target: Annotated[str, typer.Option(help="Only on what begins so: node/3, queue/root.prod.")] = "",
     actor: Annotated[str, typer.Option(help="Only of this account; system: of none.")] = "",
     limit: Annotated[int, typer.Option("--limit", "-n", min=0, help="So many, the newest first; 0: all.")] = 50,
+    sort: Annotated[str | None, sorting(ENTRIES)] = None,
+    columns: Annotated[str | None, picking(ENTRIES)] = None,
+    watch: WatchOption = None,
     output: OutputOption = Format.table,
 ) -> None:
     """Who changed what, and when. JSON has all of what was before and after."""
-    columns: list[Column[AuditEntry]] = [
-        ("WHEN", lambda e: e.at), ("WHO", lambda e: e.actor or "system"), ("ACTION", lambda e: e.action),
-        ("ON", lambda e: e.target), ("WHAT", changed), ("FROM", lambda e: e.address),
-    ]  # fmt: skip
     with connected(ctx) as client:
-        found = client.audit(action=action, target=target, actor=actor)
-        show(found, columns, output, nothing="Nothing matches.", limit=limit)
+        found = partial(client.audit, action=action, target=target, actor=actor)
+        look = Looking(sort, columns, watch)
+        listed(found, ENTRIES, output, nothing="Nothing matches.", limit=limit, look=look)
 
 
 def changed(e: AuditEntry) -> str:
@@ -63,6 +67,16 @@ def changed(e: AuditEntry) -> str:
 
 def _said(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+PARTS: list[Column[Component]] = [
+    ("PART", lambda c: c.kind), ("NAME", lambda c: c.name), ("VERDICT", lambda c: c.verdict),
+    ("FOUND", lambda c: c.text), ("WHAT TO DO", lambda c: c.remedy),
+]  # fmt: skip
+ENTRIES: list[Column[AuditEntry]] = [
+    ("WHEN", lambda e: e.at), ("WHO", lambda e: e.actor or "system"), ("ACTION", lambda e: e.action),
+    ("ON", lambda e: e.target), ("WHAT", changed), ("FROM", lambda e: e.address),
+]  # fmt: skip
 
 
 @join_token.command("list")

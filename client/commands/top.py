@@ -20,6 +20,7 @@ from contract.base import Amounts
 from contract.jobs import Job
 from contract.queues import Queue
 from contract.subclusters import Overview
+from wire.counts import counted
 from wire.resources import AXES
 
 _PLACES = chosen(
@@ -68,7 +69,11 @@ def _picture(overview: Overview, mine: list[Job], rows: int) -> RenderableType:
 def _head(o: Overview) -> Text:
     held = (f"{name} {found}" for name, take in HELD if (found := take(o)) != "-")
     first = f"{in_service(o)} nodes in service"
-    yours = [f"{o.live_containers:,} containers, {o.pending.containers:,} pending", *held, f"jobs {amounts(o.jobs)}"]
+    yours = [
+        f"{counted(o.live_containers, 'container')}, {o.pending.containers:,} pending",
+        *held,
+        f"jobs {amounts(o.jobs)}",
+    ]
     if o.scope == "own":
         yours[0] = f"of yours {yours[0]}"
     return Text(printable("; ".join([first, *yours])), style="bold")

@@ -18,6 +18,7 @@ from client.imports.kubernetessecrets import Secrets
 from client.imports.report import MAX_TIMEOUT_S, Converted, Remarks, finished, job_name, meant, shown
 from contract import yamltext
 from contract.problems import FieldError
+from wire.counts import counted
 
 SOURCE = "a Kubernetes Job"
 _MANIFEST = re.compile(r'^(?:apiVersion|\s*\{?\s*"apiVersion")\s*:', re.MULTILINE)
@@ -45,7 +46,7 @@ def convert(text: str, name: str) -> Converted:
     jobs = [each for each in found if isinstance(each[0], dict) and each[0].get("kind") == "Job"]
     if len(jobs) != 1:
         kinds = ", ".join(sorted({_kind(v) for v, _ in found}))
-        message = f"holds {len(jobs) or 'no'} manifest{'s' if len(jobs) > 1 else ''} of kind Job, of: {kinds}"
+        message = f"holds {counted(len(jobs), 'manifest') if jobs else 'no manifest'} of kind Job, of: {kinds}"
         remedy = "give one Job a file" if jobs else "only a batch/v1 Job can be taken over; write a job file for others"
         raise InvalidJob([FieldError(name, message, remedy)])
     remarks, known = Remarks(), kubernetessecrets.keys([value for value, _ in found])

@@ -12,6 +12,7 @@ from typing import Any
 from client.errors import InvalidJob, placed
 from contract import jobspec
 from contract.problems import FieldError
+from wire.counts import counted
 
 MAX_TIMEOUT_S = 30 * 86400
 _BRIEF = Repr()
@@ -82,11 +83,13 @@ class Converted:
         """What the job would need to do the same."""
         return [r for r in self.remarks if r.fate is Fate.LOST]
 
-    def lines(self) -> Iterator[str]:
-        """The report, for people; each fate under its head, in the text's order."""
+    def lines(self, *, brief: bool = False) -> Iterator[str]:
+        """The report, for people; each fate under its head, in the text's order. brief: understood is counted."""
         for fate, head in _HEADS.items():
             rows = sorted((r for r in self.remarks if r.fate is fate), key=lambda r: r.line)
-            if rows:
+            if rows and brief and fate is Fate.TAKEN:
+                yield f"{head}: {counted(len(rows), 'thing')} that it says; hydractl convert tells each"
+            elif rows:
                 yield f"{head}:"
                 yield from (row.text() for row in rows)
 

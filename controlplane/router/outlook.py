@@ -110,9 +110,11 @@ def _text(home: str, earliest: float | None, latest: float | None) -> str:
         return f"{home} has no room for it now; of what runs there nobody knows when enough ends."
     when = f"when {home} has room for it"
     if latest is None:
-        first = f"In {duration_text(earliest)}" if earliest else "At once"
+        first = f"In {duration_text(earliest)}" if earliest >= 1 else "At once"
         return f"{first} at the earliest, {when}; others wait there, or run longer than they said."
-    return f"In about {duration_text(latest)}, {when}." if earliest else f"Within a second: {home} has room for it."
+    if not earliest:
+        return f"Within a second: {home} has room for it."
+    return f"In about {duration_text(latest)}, {when}." if latest >= 1 else f"Within a second, {when}."
 
 
 def _held_back(job: RoutedJob, home: HomeCandidate | None, waits: Waits) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 from simulator.report import words
 from simulator.report.page import empty, section, table
 from simulator.report.svg import text
+from wire.counts import counted
 
 Json = dict[str, Any]
 
@@ -37,12 +38,12 @@ def sentences(found: Json) -> list[str]:
     """The answer in words."""
     name = found["sub_cluster"]
     new, longer = _counted(found, "containers", "jobs"), _counted(found, "longer_containers", "longer_jobs")
-    empty_s = found["empty_s"]["value"]
+    empty_s, running = found["empty_s"]["value"], counted(found["running"], "container runs", "containers run")
     lines = [
         f"{new} would wait for more than {found['waits_s']:g} s and would not otherwise.",
         f"{longer} would wait longer than otherwise.",
         f"On average all of these would wait {_seconds(found['wait_mean_s']['value'])} longer.",
-        f"{found['running']:,} containers run in {name} now; {found['services']:,} of them are of services and leave.",
+        f"{running} in {name} now; {found['services']:,} of them are of services and leave.",
     ]
     if empty_s is not None:
         lines.append(f"{name} would be empty after {_seconds(empty_s)}.")
@@ -56,8 +57,8 @@ def sentences(found: Json) -> list[str]:
         )
     if found["total_never"] or found["never_forecast"]:
         lines.append(
-            f"{found['total_never']:,} task groups of {found['never_jobs']:,} live jobs could start nowhere else, and "
-            f"neither could {found['never_forecast']:,} of the jobs that are taken to come."
+            f"{counted(found['total_never'], 'task group')} of {counted(found['never_jobs'], 'live job')} could start "
+            f"nowhere else, and neither could {found['never_forecast']:,} of the jobs that are taken to come."
         )
     return lines
 

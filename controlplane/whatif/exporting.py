@@ -16,6 +16,7 @@ from controlplane.whatif.offlinecluster import Wrong
 from simulator.workload import Disordered, Submission
 from simulator.workloads import READERS
 from simulator.workloads.history import dump, packed, write
+from wire.counts import counted
 
 Json = dict[str, Any]
 STDOUT = "-"
@@ -44,7 +45,7 @@ def main(options: Json) -> None:
         raise Wrong(f"output: {options['output']} cannot be written ({error.strerror}); name another place") from None
     except Disordered as error:
         raise Wrong(f"--workload: {error}") from None
-    for note in [f"{count:,} jobs", *notes]:
+    for note in [counted(count, "job"), *notes]:
         print(note, file=sys.stderr)
 
 

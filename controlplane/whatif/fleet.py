@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, fields
 from controlplane.statestore.models import Node, SubCluster
 from controlplane.whatif.history import rank
 from simulator.workload import Machine
+from wire.counts import counted
 from wire.states import NodeState
 
 _OUT = (NodeState.LOST, NodeState.DECOMMISSIONED)
@@ -43,7 +44,8 @@ def read(sample: float = 1.0, closed_too: bool = False) -> Fleet:
             closed += 1
             continue
         found[names[sub]].append((number, Machine(**row)))
-    notes = [f"{closed:,} nodes take no containers now, as operators wish; they are left out."] if closed else []
+    left_out = counted(closed, "node takes no containers now", "nodes take no containers now")
+    notes = [f"{left_out}, as operators wish, and left out."] if closed else []
     part = {name: _sampled(machines, sample) for name, machines in found.items()}
     return Fleet(
         {name: [machine for _, machine in kept] for name, kept in part.items()},

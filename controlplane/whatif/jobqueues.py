@@ -8,6 +8,7 @@ from typing import Any
 from controlplane.policy import documents
 from controlplane.whatif import unsimulated
 from simulator.workload import Submission
+from wire.counts import counted
 
 NAMED, SHOWN = 3, 80  # queues in a note, and characters of a name: those of a trace may have any length
 _DIVIDED = "Partitions are shared each by itself: under a policy that has some there are no figures of fairness."
@@ -95,7 +96,7 @@ class JobQueues:
             if found:
                 where = "; ".join(f"{old} to {moves[old]}" for old, _ in found.most_common(NAMED))
                 more = " and others" if len(found) > NAMED else ""
-                yield f"Under {name} {found.total():,} jobs go, as asked, from {where}{more}."
+                yield f"Under {name} {counted(found.total(), 'job goes', 'jobs go')}, as asked, from {where}{more}."
         if mixed := self.mixed():
             names = _named(Counter(mixed))
             yield f"Under one policy {names} has other jobs than under the other, so no change is told of it."

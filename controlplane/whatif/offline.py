@@ -24,6 +24,7 @@ from simulator.report.page import page
 from simulator.workload import Disordered, Machine, Submission
 from simulator.workloads import READERS, open_workload
 from simulator.workloads.files import Unreadable
+from wire.counts import counted
 
 Json = dict[str, Any]
 JOBS_MOST = 500_000
@@ -220,7 +221,7 @@ class _Placeable:
 
     def note(self, jobs: list[Submission]) -> list[str]:
         count = len(jobs) - len(self.of(jobs))
-        return [f"{count:,} jobs are left out, since no node could ever run them."] if count else []
+        return [f"{counted(count, 'job is', 'jobs are')} left out, since no node could ever run them."] if count else []
 
 
 def _policies(options: Json, queues: set[str]) -> dict[str, Json]:

@@ -12,6 +12,7 @@ from controlplane.whatif.jobqueues import JobQueues
 from controlplane.whatif.redrawing import block_note, resampled
 from simulator.workload import Machine, Submission
 from simulator.workloads import history
+from wire.counts import counted
 
 
 def of(row: Simulation) -> Case:
@@ -74,7 +75,8 @@ def _placeable(jobs: list[Submission], machines: dict[str, list[Machine]]) -> tu
     if never is None:
         return jobs, []
     gone = set(map(id, never.jobs))
-    told = f"{len(gone):,} jobs are left out, since no node could ever run them; of the first: {never.why.what}."
+    left_out = counted(len(gone), "job is left out", "jobs are left out")
+    told = f"{left_out}, since no node could ever run them; of the first: {never.why.what}."
     return [job for job in jobs if id(job) not in gone], [told]
 
 

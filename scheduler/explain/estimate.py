@@ -90,13 +90,15 @@ def estimate(e: Explanation, row: int, situation: Situation, forecast: Forecast 
 def _answer(earliest: float | None, latest: float | None, text: str) -> Estimate:
     if earliest is not None and latest is not None:
         text = (
-            f"In {duration_text(earliest)} to {duration_text(latest)}."
-            if latest - earliest >= 1
-            else f"In {duration_text(latest)}."
+            f"In {duration_text(latest)}."
+            if latest - earliest < 1
+            else f"In {duration_text(earliest)} to {duration_text(latest)}."
+            if earliest >= 1
+            else f"Within {duration_text(latest)}."
         )
         text = "Within a second." if latest < 1 else text
     elif earliest is not None:
-        text = f"In {duration_text(earliest)} at the earliest."
+        text = f"In {duration_text(earliest)} at the earliest." if earliest >= 1 else "At any moment, or later."
     first, last = (None if x is None else round(x, 1) for x in (earliest, latest))
     return {"earliest_s": first, "latest_s": last, "text": text}
 

@@ -82,6 +82,12 @@ def impossible(need: GroupNeed, kinds: NodeKinds, nodes: Collection[str], sugges
     return [*found, *_too_large_anywhere(need, kinds)]
 
 
+def nobody_has(need: GroupNeed, kinds: NodeKinds, nodes: Collection[str], suggestions: Suggestions) -> list[Impossible]:
+    """The names without which it cannot start, and which nobody has. Arguments as of ``impossible``."""
+    places = list(_unknown_places(need, kinds, nodes, suggestions)) if need.strict else []
+    return places + (_unknown_labels(need, kinds, nodes, suggestions) if need.node_labels else [])
+
+
 def _unknown_places(
     need: GroupNeed, kinds: NodeKinds, nodes: Collection[str], suggestions: Suggestions
 ) -> Iterator[Impossible]:

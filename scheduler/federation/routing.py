@@ -21,6 +21,7 @@ import numpy as np
 
 from scheduler.federation.feasible import Verdict, best
 from scheduler.federation.weights import WeightPolicy, load_weights
+from wire.counts import counted
 from wire.resources import NOTHING, Amounts
 
 NO_CAPACITY = 2.0**20  # the load of demand for a resource that nobody there has
@@ -311,7 +312,7 @@ def _able(candidates: Sequence[HomeCandidate], job: RoutedJob) -> tuple[Sequence
     if not any(verdict.held for verdict in verdicts.values()):
         return able, "; no sub-cluster has nodes in service that could hold it"
     others = len(accepting) - len(able)
-    return able, f"; {others} other{'s' if others > 1 else ''} could not hold it" if others else ""
+    return able, f"; {counted(others, 'other')} could not hold it" if others else ""
 
 
 def _tiers(candidates: Sequence[HomeCandidate], full_load: float) -> list[list[HomeCandidate]]:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from scheduler.lifecycle.transitions import GROUP, check
+from wire.counts import counted
 from wire.states import ContainerReason, ContainerState, GroupState, TaskState, terminal
 
 
@@ -177,7 +178,7 @@ class GroupRun:
         if tasks <= have:
             return
         if tasks > self.count and not self.service:
-            raise IndexError(f"group {self.name} has {self.count} tasks, and none of index {tasks - 1}")
+            raise IndexError(f"group {self.name} has {counted(self.count, 'task')}, and none of index {tasks - 1}")
         self._resize_columns(max(tasks, min(self.count, max(2 * have, _ROOM))))
 
     def _resize_columns(self, size: int) -> None:

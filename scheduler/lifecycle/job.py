@@ -11,6 +11,7 @@ import numpy as np
 
 from scheduler.lifecycle.group import AttemptEnd, GroupRun
 from scheduler.lifecycle.transitions import JOB, check
+from wire.counts import counted
 from wire.states import ContainerReason, ContainerState, GroupState, JobState, TaskState, terminal
 
 SIGNAL_BASE = 128  # a command ended by signal s is reported with exit status 128 + s, as shells do
@@ -116,7 +117,7 @@ def ended(job: JobRun, group: GroupRun, e: AttemptEnd, now: float) -> tuple[Task
         out.append(_again(f"{group.name}[{e.index}]", e))
     elif task == TaskState.FAILED and not job.stopping and not group.open_ended:
         attempts = int(group.launches[e.index])
-        out += _fail(job, f"{group.name}[{e.index}] {describe(e)} after {attempts} attempt{'s' * (attempts > 1)}")
+        out += _fail(job, f"{group.name}[{e.index}] {describe(e)} after {counted(attempts, 'attempt')}")
     return task, out + _settle(job, group)
 
 

@@ -9,6 +9,7 @@ from simulator.compare import Comparison
 from simulator.figures import fairness_error_over_time, latency_cdf, percentiles, period_lengths, slowdowns, utilization
 from simulator.measures import LATENCY_BOUNDS_S, Run
 from simulator.report import svg, words
+from wire.counts import counted
 from wire.resources import AXES
 
 QUEUES_STACKED = 7  # the others are put together
@@ -195,7 +196,7 @@ def policies(names: Sequence[str]) -> list[tuple[str, str]]:
 
 def other_queues(count: int) -> str:
     """What queues that are put together are called."""
-    return f"{count} other queues" if count > 1 else "1 other queue"
+    return counted(count, "other queue")
 
 
 def thinned(run: Run, values: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:

@@ -14,6 +14,7 @@ from simulator.compare import ComparedFigure, Comparison, PolicyFigures, compare
 from simulator.figures import BY_QUEUE, BY_USER, OVERALL, Figure
 from simulator.measures import Run
 from simulator.report import words
+from wire.counts import counted
 
 # What most readers want to know; the JSON document and the page have all.
 MAIN = (
@@ -109,4 +110,4 @@ def _cell(compared: ComparedFigure, figure: Figure) -> Text:
 
 def _heading(policy: PolicyFigures) -> Text:
     count = len(policy.seeds)
-    return Text(f"{words.clean(policy.policy)}\n{count} seed{'s' if count > 1 else ''}")
+    return Text(f"{words.clean(policy.policy)}\n{counted(count, 'seed')}")

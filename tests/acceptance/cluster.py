@@ -116,6 +116,7 @@ class Cluster:
         self.ended: dict[tuple[Any, ...], Any] = {}  # what had ended when the invariants were last checked
         self.relays: list[Relay] = []
         self.stack.environ |= {"HYDRA_CHECK_INVARIANTS": "1", "HYDRA_RATE_LOGIN": "1000/min"}
+        self.stack.environ["HYDRA_WEBHOOK_HOSTS"] = "127.0.0.1"  # where tests listen
         self.stack.home.join_token("east")  # known before the start, so that it is good for further nodes
         if relayed:
             self._relay()

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+import yaml
 
 from contract.jobs import Endpoint, Job
 from tests import hydractl
@@ -162,6 +163,41 @@ def test_a_service_is_changed_while_it_serves(cluster: Cluster) -> None:
         (1, None),
     ]
     assert {c.reason for c in tenant.containers(job.id) if c.finished_at} == {"STOPPED", "EXIT_CODE"}
+
+
+def test_a_service_is_changed_from_the_shell(cluster: Cluster, tmp_path: Path) -> None:
+    example = ROOT / "examples" / "web-service" / "job.yaml"
+    number = cluster.hydractl("tenant", "submit", str(example), "--quiet").stdout.strip()
+    job = cluster.tenant.job(int(number))
+    first = {e.index: e.container for e in serving(cluster, job, 2)}
+
+    def asked(command: str, *words: str) -> str:
+        return cluster.hydractl("tenant", command, number, *words).stdout
+
+    assert f"job {number}: asked for 3 of web" in asked("scale", "web", "3")
+    assert {e.index: e.container for e in serving(cluster, job, 3)}.items() > first.items()
+    asked("scale", "web", "2")
+    assert {e.index: e.container for e in serving(cluster, job, 2)} == first
+    assert f"job {number}: asked to restart web/1" in asked("restart", "web", "1")
+    second = {e.index: e.container for e in changed(cluster, job, 2, revision=1, down=1, stopped=first[1])}
+    assert second[0] == first[0] and second[1] != first[1]
+
+    spec = yaml.safe_load(example.read_text())
+    spec["groups"][0] |= {"command": ["python3", "-c", BETTER], "files": []}
+    (tmp_path / "better.yaml").write_text(yaml.safe_dump(spec))
+    rolled = cluster.hydractl("tenant", "update", number, str(tmp_path / "better.yaml"), "--wait")
+    assert rolled.stdout == f"job {number}: serves as revision 2\n"
+    assert "tasks at revision 2, on its way from 1" in rolled.stderr
+    assert pages(cluster, serving(cluster, job, 2)) == {"better"}
+    assert asked("rollback", "--wait") == f"job {number}: serves as revision 3\n"
+    assert all("Guest book" in page for page in pages(cluster, serving(cluster, job, 2)))
+    found = json.loads(asked("revisions", "-o", "json"))
+    assert [(r["revision"], r["back"]) for r in found] == [(3, 1), (2, None), (1, None)]
+
+
+def pages(cluster: Cluster, endpoints: list[Endpoint]) -> set[str]:
+    with browser(cluster, "tenant", cluster.stack.home.secrets()["tenant_password"]) as owner:
+        return {owner.get(each.proxy).text for each in endpoints}
 
 
 def _is(pid: int, endpoint: Endpoint) -> bool:

@@ -25,6 +25,7 @@ from controlplane.statestore.queries.subclusters import places
 from controlplane.statestore.queries.subclusters.homes import homes
 from scheduler.federation.routing import RoutedJob, route
 from wire import status
+from wire.counts import counted
 from wire.states import NodeState
 
 log = structlog.get_logger(__name__)
@@ -41,7 +42,9 @@ def lost_after_s() -> float | None:
 def declare_lost(sub: int, ended: int) -> None:
     """Say so where operators look; it is running again once an RM leads it and a node is up."""
     if SubCluster.objects.get(pk=sub).state != SubCluster.State.LOST:
-        subclusters.lose(sub, f"nobody leads it and its nodes are silent; {ended} containers were lost")
+        subclusters.lose(
+            sub, f"nobody leads it and its nodes are silent; {counted(ended, 'container was', 'containers were')} lost"
+        )
 
 
 def reports(bus: Bus, clock: Clock, ids: Sequence[int], watch_s: float) -> bool:

@@ -23,8 +23,7 @@ RELAXED_TERMS = 6  # label terms tried one by one
 def back_off(group: GroupEntry, wait_s: float, waiting: int) -> dict[str, Any]:
     """The reason of a group whose failed tasks pause before they start again."""
     left = round(max(0.0, wait_s), 1)
-    tasks = "1 task" if waiting == 1 else f"{waiting:,} tasks"
-    text = f"{tasks} ended early and pause before they start again; the next one starts in {left:g} s."
+    text = f"{waiting:,} tasks ended early and pause before they start again; the next one starts in {left:g} s."
     if waiting == 1:
         text = f"1 task ended early and pauses before it starts again, in {left:g} s."
     return {

@@ -16,6 +16,7 @@ from controlplane.rm.steps.outcome import apply_instructions
 from scheduler.explain.amounts import amount_text
 from scheduler.lifecycle import job as master
 from scheduler.lifecycle.admission import AdmissionDecision, AdmissionRules, AdmissionWhy, decide
+from wire.counts import counted
 from wire.resources import AXES
 
 POLL_US = 1_000_000  # between two looks at what other sub-clusters run while somebody waits
@@ -115,7 +116,7 @@ def _report(waiting: AdmissionQueue, c: Changes, rows: np.ndarray, d: AdmissionD
 def _explain(waiting: AdmissionQueue, c: Changes, job: JobEntry, d: AdmissionDecision, i: int) -> None:
     limit = _limit(waiting, job, d, i)
     ahead = int(d.ahead[i])
-    text = limit["text"] + (f"; {ahead:,} job{'s are' if ahead > 1 else ' is'} ahead" if ahead else "") + "."
+    text = limit["text"] + (f"; {counted(ahead, 'job is', 'jobs are')} ahead" if ahead else "") + "."
     for group in job.groups:
         if not group.run.after:
             group.reason = _reason(group, limit, text, ahead, c.at_us)

@@ -15,6 +15,7 @@ from controlplane.rm.ports import Store
 from controlplane.rm.steps import moving, remote
 from controlplane.rm.steps.outcome import emit_event
 from scheduler.lifecycle.restarting import Attempt, attempts, lives
+from wire.counts import counted
 from wire.states import JobState, Want
 
 LOOK_US = 1_000_000  # between two looks at what serves, while tasks restart one after the other
@@ -36,14 +37,12 @@ def scale(m: Memory, store: Store, c: Changes, job: JobEntry, asked: Json) -> No
     if count == before:
         return
     if why := _resize(m, store, job, group, count + group.standing_in):
-        emit_event(c, job, "not_scaled", f"{group.run.name} stays at {_tasks(before)}: {why}")
+        emit_event(c, job, "not_scaled", f"{group.run.name} stays at {counted(before, 'task')}: {why}")
         return
-    emit_event(c, job, "scaled", f"{group.run.name} from {_tasks(before)} to {count:,}, asked for by {asked['by']}")
+    emit_event(
+        c, job, "scaled", f"{group.run.name} from {counted(before, 'task')} to {count:,}, asked for by {asked['by']}"
+    )
     carry_out(m, c, job, group)
-
-
-def _tasks(count: int) -> str:
-    return f"{count:,} task{'s' * (count != 1)}"
 
 
 def _group_of(job: JobEntry, asked: Json) -> GroupEntry | None:

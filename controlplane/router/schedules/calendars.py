@@ -183,19 +183,27 @@ def _words(fields: str) -> str | None:
 
 def _fault(fields: str) -> tuple[str, str]:
     """What is wrong with something that is no cron expression, as the end of a sentence, and the remedy."""
-    otherwise = "", "give five fields (minute hour day month weekday), such as 30 2 * * mon-fri, or @daily"
     parts = fields.split()
-    if len(parts) != len(FIELDS):
-        return otherwise
-    try:
-        CronSim(fields, _ANY)
-    except CronSimError as error:
-        for part, (name, takes) in zip(parts, FIELDS.items(), strict=True):
-            if str(error) == f"Bad {name}":
-                return f": its {name} {part[:20]!r} cannot be", takes
-    except (ValueError, AssertionError, LookupError, TypeError):  # the library's slips
-        pass
-    return otherwise
+    bad = _bad(parts) if len(parts) == len(FIELDS) else {}
+    if not bad:
+        return "", "give five fields (minute hour day month weekday), such as 30 2 * * mon-fri, or @daily"
+    named = " and ".join(f"its {name} {part[:20]!r}" for name, part in bad.items())
+    if len(bad) == 1:
+        return f": {named} cannot be", FIELDS[next(iter(bad))]
+    return f": {named} cannot be", "; ".join(f"{name}: {FIELDS[name]}" for name in bad)
+
+
+def _bad(parts: list[str]) -> dict[str, str]:
+    """The fields that cannot be, whatever the others are; and a day that none of its months has."""
+    given = dict(zip(FIELDS, parts, strict=True))
+
+    def reads(*names: str) -> bool:
+        return _words(" ".join(part if name in names else "*" for name, part in given.items())) is not None
+
+    bad = {name for name in FIELDS if not reads(name)}
+    if not bad & {"day-of-month", "month"} and not reads("day-of-month", "month"):
+        bad.add("day-of-month")
+    return {name: part for name, part in given.items() if name in bad}
 
 
 @cache

@@ -25,7 +25,7 @@ from contract.jobs import JobPlaces as JobPlacesAnswer
 from contract.jobspec import JobRequest
 from contract.problems import FieldError
 from contract.waiting import JobExplanation
-from controlplane.router import cluster, submission
+from controlplane.router import cluster, impossible, submission
 from controlplane.statestore.actions import jobs as actions
 from controlplane.statestore.actions.jobs import MAX_BULK, Once
 from controlplane.statestore.errors import Invalid
@@ -186,9 +186,9 @@ class JobExplain(View):
         found = listing.detail(account(request), job_id)
         if found is None:
             job_of(request, job_id)
-        return Response(
-            None if found is None else veil.explanation(account(request), reasons.explanation(found), found["queue"])
-        )
+            return Response(None)
+        explained = impossible.explained(reasons.explanation(found))
+        return Response(veil.explanation(account(request), explained, found["queue"]))
 
 
 class JobKill(View):

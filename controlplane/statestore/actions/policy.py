@@ -14,6 +14,7 @@ from controlplane.accounts.models import QueueAccess
 from controlplane.statestore import bus
 from controlplane.statestore.errors import Conflict, Stale
 from controlplane.statestore.models import Intent, Job, PolicyVersion, Queue, QueueGrant, SubCluster
+from wire.counts import counted
 from wire.states import JobState
 
 from . import staged
@@ -236,7 +237,7 @@ def _check_jobs(active: PolicyVersion, queues: Iterable[tuple[str, bool]]) -> No
     found = [
         FieldError(
             field_of(path),
-            f"{path} has {n} live job(s) and would {'get queues below it' if path in kept else 'be removed'}",
+            f"{path} has {counted(n, 'live job')} and would {'get queues below it' if path in kept else 'be removed'}",
             "keep it with state: stopped until they have ended, or push with --force",
         )
         for path, n in live.annotate(n=Count("id")).order_by("queue")[:NAMED_MAX]

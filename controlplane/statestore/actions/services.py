@@ -15,6 +15,7 @@ from controlplane.statestore.errors import Conflict, Invalid, Stale
 from controlplane.statestore.models import Intent, Job
 from controlplane.statestore.queries.jobs import services
 from scheduler.lifecycle.restarting import runs
+from wire.counts import counted
 
 _ONE_AT_A_TIME = "SELECT pg_advisory_xact_lock(hashtext('updates'), hashint8(%s))"  # of a job
 
@@ -47,7 +48,9 @@ def restart(actor: Actor, job: Job, group: str | None, index: int | None, by: st
         raise Invalid("the request has errors", [FieldError("group", "is missing", "say which group the task is of")])
     chosen = groups if group is None else {group: _one(groups, group)}
     if index is not None and index >= (count := chosen[f"{group}"][1]):
-        wrong = FieldError("index", f"{group} has {count:,} tasks, and none of index {index}", f"0 to {count - 1}")
+        wrong = FieldError(
+            "index", f"{group} has {counted(count, 'task')}, and none of index {index}", f"0 to {count - 1}"
+        )
         raise Invalid("there is no such task", [wrong])
     changes = [
         Change(

@@ -8,18 +8,20 @@ import pytest
 from django.utils import timezone
 
 from contract.jobs import BulkIds, JobChecked, JobSubmitted, JobUpdated
+from contract.waiting import JobExplanation
 from controlplane.policy import versions
 from controlplane.router import cluster, outlook
 from controlplane.statestore.actions import nodes
 from controlplane.statestore.actions.audit import SYSTEM
-from controlplane.statestore.models import Intent, Job, JobEvent, Node
+from controlplane.statestore.models import Intent, Job, JobEvent, Node, TaskGroup
 from controlplane.statestore.queries.subclusters import places
 from tests.integration.api.rows import container
 from tests.integration.api.test_routing import lead
 from tests.integration.api.world import POLICY, World, job
 from wire.nodeapi import Register
-from wire.states import JobState, NodeState
+from wire.states import GroupState, JobState, NodeState
 
+NO_NODE = {"limit": "no_node_matches", "asked": {}, "available": {}}
 GPUS = {"zone": {"nodes": "zone"}, "idle": {"nodes": "nothing-has-this"}}
 
 
@@ -85,6 +87,28 @@ def test_what_can_never_start_is_said_before_and_at_the_submit(
     told = JobSubmitted.model_validate(answer.json(), extra="forbid")
     assert told.warnings == [warned]
     assert list(JobEvent.objects.filter(kind="warned").values_list("job_id", "message")) == [(told.id, warned.said())]
+
+
+def test_why_it_waits_names_what_nobody_has_as_the_submit_did(both: World) -> None:
+    misspelt = {"locality": {"nodes": ["wset-1", "east-2"], "relax": False}}
+    groups = [{"name": name, "command": ["true"], **more} for name, more in (("a", {}), ("b", misspelt))]
+    sent = both["tenant"].post("jobs", job(groups=groups)).json()
+    (warned,) = sent["warnings"]
+    text = "No node of its partition is among those it may run on."
+    waits = {"waiting": 1, "asked": {}, "position": None, "estimate": None, "change": None}
+    told = {"code": "no_node_matches", "text": text, "limits": [NO_NODE | {"text": text}], **waits}
+    TaskGroup.objects.filter(job_id=sent["id"]).update(reason=told)
+
+    def texts() -> list[str]:
+        answer = both["tenant"].get(f"jobs/{sent['id']}/explain")
+        found = JobExplanation.model_validate(answer.json(), extra="forbid")
+        return [group.reason.limits[0].text for group in found.groups if group.reason]
+
+    assert warned["message"] == "there is no node 'wset-1'" and warned["remedy"].startswith("did you mean west-1")
+    said = f"There is no node 'wset-1'. D{warned['remedy'][1:]}"
+    assert texts() == [text, f"{text} {said}"], "only what it cannot do without is named"
+    TaskGroup.objects.filter(job_id=sent["id"], no=0).update(state=GroupState.SUCCEEDED, succeeded=1)
+    assert texts() == [f"{text} {said}"]
 
 
 def test_an_update_that_can_never_start_is_taken_and_warned_of_as_a_submit(both: World) -> None:

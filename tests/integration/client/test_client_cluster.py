@@ -353,7 +353,7 @@ def test_lists_of_several_pages_are_complete(hydra: Client, hydractl: Any) -> No
     many = hydra.wait(hydra.submit(job(command="true", count=12)).id, timeout_s=60)
     assert [t.index for t in hydra.tasks(many.id, page_size=5)] == list(range(12))
     cut = hydractl("tasks", str(many.id), "--limit", "11", "-o", "json")
-    assert (len(json.loads(cut.stdout)), cut.stderr) == (11, "11 shown; there are more: --limit 0\n")
+    assert (len(json.loads(cut.stdout)), cut.stderr) == (11, "11 of 12 shown: --limit 0\n")
     assert json.loads(hydractl("jobs", "--since", "-1h", "--limit", "1", "-o", "json").stdout)[0]["id"] == many.id
 
 

@@ -80,7 +80,7 @@ def test_an_operator_asks_with_hydractl(hydractl: Hydractl, operator: User, west
     done = hydractl("policy", "simulate", str(file), *window, *words)
     out, said = done.stdout, done.stderr
     assert done.returncode == 0, said
-    assert "40 jobs, 160 containers, 1 nodes" in out and "After: proposed. 2 seed(s) each." in out
+    assert "40 jobs, 160 containers, 1 node" in out and "After: proposed. 2 seeds each." in out
     assert "USER" in out and "operator" in out.partition("USER")[2]
     assert "Wait, mean" in out and "root.prod.etl" in out and "PREEMPTIONS" in out and "simulation 1" not in out
     assert ": done" in said and "Traceback" not in said
@@ -143,7 +143,7 @@ def test_an_operator_asks_what_a_drain_would_do(
     out, said = done.stdout, done.stderr
     assert done.returncode == 0, said
     assert "east drained at" in out and "containers of" in out and "it is empty after 19" in out
-    assert "1 task groups of 1 live jobs could start nowhere else" in out and "zone == lab" in out
+    assert "1 task group of 1 live job could start nowhere else" in out and "zone == lab" in out
     assert "Before: as it is. After: east drained." in out and "No further job is taken to come." in out
     assert ": done" in said and "Traceback" not in said
     answer = json.loads(kept.read_text())

@@ -141,7 +141,7 @@ def test_machines_are_the_nodes_that_take_work_now(operator: User, west: SubClus
     found = fleet.read()
     (machine,) = found.sub_clusters["west"]
     assert (machine.name, machine.rack, machine.labels, machine.vcores_milli) == ("west-1", "r1", {"zone": "a"}, 4000)
-    assert found.notes == ["1 nodes take no containers now, as operators wish; they are left out."]
+    assert found.notes == ["1 node takes no containers now, as operators wish, and left out."]
 
 
 def test_jobs_whose_queue_a_policy_lacks_are_left_out_of_both(operator: User, west: SubCluster) -> None:

@@ -54,7 +54,7 @@ def test_its_jobs_are_simulated(
     assert after["figures"]["jobs_unfinished"]["value"]["value"] == 0
     assert {user["user"] for user in after["users"]} == {"u0", "u1"}, "which are no accounts' names"
     notes = "\n".join(found["comparison"]["notes"])
-    assert "1 jobs are left out, since no node could ever run them" in notes
+    assert "1 job is left out, since no node could ever run them" in notes
     assert ("are the trace's own, dealt among" if own else "on the nodes that there are now") in notes
     assert found["comparison"]["workload"] == "trace nasa.swf"
 

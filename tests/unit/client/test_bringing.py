@@ -49,7 +49,8 @@ def test_a_script_is_submitted_with_the_files_it_names(cluster: Any, run: Any) -
     assert spec["groups"][0]["count"] == 3
     said = done.stderr.splitlines()
     assert said[0] == "job.sh is a batch script."
-    assert next(line.split() for line in said if "--array" in line)[:3] == ["line", "3", "--array=1-3"]
+    assert said[1] == "understood: 2 things that it says; hydractl convert tells each"
+    assert next(line.split() for line in said if "--mail" in line)[:3] == ["line", "4", "--mail-type=END"]
     assert "brought, as it names them: work.py" in said
 
 
@@ -65,9 +66,11 @@ def test_what_would_be_lost_is_submitted_only_where_that_is_accepted(cluster: An
 def test_what_convert_prints_is_a_job_file(cluster: Any, run: Any, tmp_path: Path) -> None:
     done = run("convert", "job.sh")
     assert done.returncode == 0 and "--mail-type=END" in done.stderr
+    said = done.stderr.splitlines()
+    assert said[1] == "understood:" and said[3].split()[:3] == ["line", "3", "--array=1-3"]
     (tmp_path / "made.yaml").write_text(done.stdout)
     assert yaml.safe_load(done.stdout) == json.loads(run("convert", "job.sh", "-o", "json").stdout)
-    assert run("validate", "made.yaml").stderr.endswith("a valid job of 1 group(s), 3 task(s).\n")
+    assert run("validate", "made.yaml").stderr.endswith("a valid job of 1 group, 3 tasks.\n")
     assert run("validate", "job.sh").returncode == 0
     assert run("submit", "made.yaml").returncode == run("submit", "job.sh").returncode == 0
     assert cluster.jobs[0]["spec"] == cluster.jobs[1]["spec"]

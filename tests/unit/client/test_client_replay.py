@@ -158,4 +158,4 @@ def test_what_was_submitted_is_stopped_when_a_later_batch_is_refused(
     told = capsys.readouterr()
     assert server.killed == ([] if gone else [1, 2])
     assert ("not all could be stopped" in told.err + told.out) == gone
-    assert "1 jobs: each is a service" in told.err + told.out
+    assert "1 job: each is a service" in told.err + told.out

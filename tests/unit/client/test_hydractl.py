@@ -269,7 +269,7 @@ def many(cluster: Any) -> None:
 @pytest.mark.parametrize("words", [["jobs"], ["tasks", "1"], ["containers", "1"], ["nodes"]])
 def test_a_list_that_is_cut_says_so(cluster: Any, env: dict[str, str], words: list[str]) -> None:
     many(cluster)
-    said = "3 shown; there are more: --limit 0\n"
+    said = "3 of 5 shown: --limit 0\n" if words[0] == "tasks" else "3 shown; there are more: --limit 0\n"
     table = run(env, *words, "--limit", "3")
     whose = "What is held and waits there is your own part.\n" if words == ["nodes"] else ""  # a tenant's
     assert (len(table.stdout.splitlines()), table.stderr) == (1 + 3, whose + said)
@@ -387,7 +387,7 @@ def test_validate_needs_no_server(env: dict[str, str], tmp_path: Path) -> None:
     path.write_text(
         "name: a\ngroups: [{name: g, command: [x], array: {n: [1, 2], m: [3, 4]}}, {name: h, command: [x]}]\n"
     )
-    assert "a valid job of 2 group(s), 5 task(s)" in run(env, "validate", str(path)).stderr
+    assert "a valid job of 2 groups, 5 tasks" in run(env, "validate", str(path)).stderr
 
 
 TEMPLATE = "parameters: {n: 1, data: }\nname: a\ngroups:\n  - name: g\n    count: ${{ n }}\n    command: [cat, x]\n"

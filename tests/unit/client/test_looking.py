@@ -6,16 +6,19 @@ import pty
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from rich.text import Text
+from typer.main import get_command
 
 from client.commands.cluster import of, resources
 from client.commands.top import fullest
 from client.errors import HydraError
+from client.hydractl import app
 from client.looking import Looking, key_of, listed, watched
 from client.screen import Column, Format, duration
 from contract.base import Amounts, Containers
@@ -198,10 +201,41 @@ def test_lists_are_sorted_and_cut_from_the_shell(env: dict[str, str]) -> None:
         ["NAME", "JOB"], ["a9", "3"], ["a10", "2"], ["b", "1"],
     ]  # fmt: skip
     assert [j["id"] for j in json.loads(run(env, "jobs", "--sort", "-name", "-o", "json").stdout)] == [1, 2, 3]
-    for command in ("nodes", "queues"):
-        assert "There are: " in run(env, command, "--sort", "colour").stderr
+    for command in (["nodes"], ["queues"], ["tasks", "1"]):
+        assert "There are: " in run(env, *command, "--sort", "colour").stderr
     refused = run(env, "nodes", "-w", "1", "-o", "json")
     assert (refused.returncode, "Leave out -o json" in refused.stderr) == (2, True)
+
+
+def test_tasks_and_containers_are_sorted_and_cut(cluster: Any, env: dict[str, str]) -> None:
+    cluster.tasks = [{"group": "g", "index": n, "state": "RUNNING", "attempts": 20 - n} for n in (2, 10, 9)]
+    cluster.containers = [{"id": f"c-1-1-{n}", "group": "g", "index": n, "state": "RUNNING"} for n in (9, 10)]
+    tasks = run(env, "tasks", "1", "--sort", "task", "--columns", "task,attempts").stdout
+    assert [line.split() for line in tasks.splitlines()[1:]] == [["g/2", "18"], ["g/9", "11"], ["g/10", "10"]]
+    found = run(env, "containers", "1", "--sort", "-container", "--columns", "container").stdout
+    assert found.split() == ["CONTAINER", "c-1-1-10", "c-1-1-9"]
+
+
+def test_lists_are_looked_at_alike() -> None:
+    looked_at = set()
+    for name, command in commands(get_command(app)):
+        options = {option for each in command.params for option in each.opts} & {"--sort", "--columns"}
+        assert len(options) in (0, 2), name
+        if options:
+            assert any("-w" in each.opts for each in command.params), name
+            looked_at.add(name)
+    assert looked_at >= {"jobs", "tasks", "containers", "events", "nodes", "queues", "schedule list", "sub-clusters"}
+
+
+def test_every_command_stands_with_its_like() -> None:
+    alone = [name for name, command in get_command(app).commands.items() if not command.rich_help_panel]  # type: ignore[attr-defined]
+    assert alone == []
+
+
+def commands(group: Any, before: str = "") -> Iterator[tuple[str, Any]]:
+    """Every command under a group, by its whole name."""
+    for name, command in group.commands.items():
+        yield from commands(command, f"{name} ") if hasattr(command, "commands") else [(before + name, command)]
 
 
 @pytest.mark.parametrize(
@@ -219,6 +253,24 @@ def test_columns_are_completed(env: dict[str, str], typed: str, offered: list[st
     words = f"hydractl {typed}"
     asked = {"_HYDRACTL_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(len(words.split()) - 1)}
     assert hydractl.run((), env | asked).stdout.split() == offered
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("logs 4/", ["4/map", "4/reduce"]),
+        ("logs 4/map/1", ["4/map/1", "4/map/10", "4/map/11"]),
+        ("exec 4/r", ["4/reduce"]),
+        ("logs 4/none/", []),
+        ("logs c-1-1-1/", []),
+    ],
+)
+def test_tasks_of_a_job_are_completed(cluster: Any, env: dict[str, str], typed: str, offered: list[str]) -> None:
+    cluster.add_job({"name": "four", "groups": [{"name": "map", "count": 12}, {"name": "reduce"}]}, "RUNNING")
+    words = f"hydractl {typed}"
+    asked = {"_HYDRACTL_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(len(words.split()) - 1)}
+    assert hydractl.run((), env | asked).stdout.split() == offered
+    assert len(cluster.seen) <= 1
 
 
 def watching(env: dict[str, str], *words: str) -> subprocess.Popen[bytes]:

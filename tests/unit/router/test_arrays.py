@@ -42,7 +42,7 @@ def test_the_array_decides_the_count() -> None:
         spec, _ = parsed({"array": {"rate": [0.1, 0.2], "seed": [1, 2, 3]}} | more)
         assert spec is not None and spec.groups[0].count == 6 and spec.demand[0] == 6 * 256
         assert parse(spec.model_dump()) == (spec, [])
-    assert parsed({"array": [{"a": 1}], "count": 2})[1] == [("groups.0.count", "is 2, and its array comes to 1 tasks")]
+    assert parsed({"array": [{"a": 1}], "count": 2})[1] == [("groups.0.count", "is 2, and its array comes to 1 task")]
     big = {"a": list(range(1000)), "b": list(range(1001))}
     assert parsed({"array": big})[1] == [("groups.0.array", "comes to more than 1,000,000 tasks")]
 

@@ -111,11 +111,18 @@ def test_what_is_no_cron_expression(cron: str) -> None:
         ("61 * * * *", "its minute '61' cannot be"), ("0 25 * * *", "its hour '25' cannot be"),
         ("0 0 30 2 *", "its day-of-month '30' cannot be"), ("0 0 1 13 *", "its month '13' cannot be"),
         ("0 0 * * wen", "its day-of-week 'wen' cannot be"), ("* * * *", "is not a cron expression"),
+        ("5/ 25 * jam 1", "its minute '5/' and its hour '25' and its month 'jam' cannot be"),
+        ("0 24 30 feb *", "its hour '24' and its day-of-month '30' cannot be"),
     ],
 )  # fmt: skip
 def test_a_cron_expression_is_told_which_of_its_fields_is_wrong(cron: str, which: str) -> None:
     (wrong,) = calendars.read(cron, "UTC", [])[1]
     assert wrong.field == "cron" and wrong.message.endswith(which) and wrong.remedy
+
+
+def test_the_remedy_of_several_fields_names_each() -> None:
+    (wrong,) = calendars.read("61 25 * * *", "UTC", [])[1]
+    assert wrong.remedy.startswith("minute: use 0 to 59") and "; hour: use 0 to 23" in wrong.remedy
 
 
 def test_all_that_is_wrong_is_told_with_what_may_have_been_meant() -> None:

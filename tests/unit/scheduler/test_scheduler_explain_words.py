@@ -160,7 +160,7 @@ def test_work_that_has_outlived_its_estimate_promises_nothing():
     forecast = Forecast(replace(s, running=running), plan.outcome.free, 0.0)
     found = describe(e, 0, AskContext(), forecast)["estimate"]
     assert (found["earliest_s"], found["latest_s"]) == (0.2, None)
-    assert found["text"] == "In 0 s at the earliest. Work that it waits for has outlived its estimate."
+    assert found["text"] == "At any moment, or later. Work that it waits for has outlived its estimate."
     known = replace(running, ends=np.array([30.0]), overdue=None)
     found = describe(e, 0, AskContext(), Forecast(replace(s, running=known), plan.outcome.free, 0.0))["estimate"]
     assert found["text"] == "In 30 s."

@@ -215,7 +215,7 @@ def test_a_pushed_policy_may_name_its_queues_in_any_order() -> None:
 def test_what_can_never_start_ends_the_run_and_is_told() -> None:
     run = simulated([job(0.0, group(1, 1.0)), job(1.0, group(1, 1.0, node_labels="zone == mars"))], pace=Pace()).run()
     assert run.jobs["state"].tolist() == [JobState.SUCCEEDED, JobState.ADMITTED]
-    assert run.notes and "1 jobs wait" in run.notes[0]
+    assert run.notes and "1 job waits" in run.notes[0]
 
 
 def test_a_workload_must_not_go_back_in_time() -> None:

@@ -24,7 +24,7 @@ def trace(tmp_path: Path, kind: str, output: str, *options: str) -> Path:
 def test_every_kind_becomes_a_history(tmp_path: Path, kind: str, capsys: pytest.CaptureFixture[str]) -> None:
     found = trace(tmp_path, kind, "jobs.jsonl.gz")
     assert same(history.load(found), open_workload(kind, tmp_path / "log"))
-    assert "jobs" in capsys.readouterr().err
+    assert " job" in capsys.readouterr().err
 
 
 def test_options_are_the_readers_and_names_say_whether_it_is_packed(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from django.db.models.functions import Least
 
 from controlplane import clock
 from controlplane.statestore.models import Ask
+from wire.counts import counted
 from wire.states import GroupState, JobState
 
 
@@ -27,7 +28,7 @@ def complete(job: dict[str, Any]) -> dict[str, Any]:
 def _after(group: dict[str, Any], before: list[dict[str, Any]]) -> dict[str, Any]:
     """It starts when these groups have succeeded."""
     left = [(g["name"], g["count"] - g["succeeded"]) for g in before]
-    parts = [f"{name} ({count:,} task{'s' if count != 1 else ''} left)" for name, count in left]
+    parts = [f"{name} ({counted(count, 'task')} left)" for name, count in left]
     text = f"It starts after {' and '.join(parts)}."
     return {
         "code": "dependencies",

@@ -10,6 +10,7 @@ from django.db import connection
 
 from controlplane.statestore.acknowledgements import EXPIRES_S, LAGGARDS_MAX
 from controlplane.statestore.models import PolicyVersion
+from wire.counts import counted
 
 Json = dict[str, Any]
 KINDS = ("rm", "router", "gpg", "node")
@@ -68,7 +69,7 @@ def behind(number: int, names: Iterable[str]) -> list[str]:
         if s["version"] != number or not s["led"]:
             found.append(f"the RM of {s['name']}" + ("" if s["led"] else ", which nobody leads"))
         elif late := sum(s["nodes"].values()) - s["nodes"].get(str(number), 0):
-            found.append(f"{late} node(s) of {s['name']}, such as {', '.join(s['laggards'][:3])}")
+            found.append(f"{counted(late, 'node')} of {s['name']}, such as {', '.join(s['laggards'][:3])}")
     return found[:20]
 
 
