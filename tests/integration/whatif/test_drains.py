@@ -204,9 +204,9 @@ def test_other_hours_like_the_last_tell_how_far_the_answer_may_be_off(
     nodes(west, 1)
     nodes(east, 1)
     now = timezone.now()
-    for n in range(30):  # most of them late in the time before
+    for n in range(30):  # most of them late in the quarter of an hour
         row = past.job(west, operator, 0, [{"count": 3, "estimated_duration_s": 50.0}])
-        row.submitted_at = now - dt.timedelta(seconds=900 - 875 * (n / 30) ** 0.5)
+        row.submitted_at = now - dt.timedelta(seconds=3600 - 875 * (n / 30) ** 0.5)
         row.save()
     row = answered(ask(operator, "east", 900, forecast=True, seeds=4))
     found = row.result["drained"]
