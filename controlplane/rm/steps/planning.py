@@ -101,7 +101,10 @@ class Planner:
         self.again_at = min(self.again_at, *self._torn.values(), NEVER)
 
     def postpone(self, until: float) -> None:
-        """Look again at what waits no sooner, unless something happens or is counted down: warnings, preferred nodes."""
+        """Look again at what waits no sooner, unless something happens.
+
+        Not while something is counted down, such as warnings, or how long somebody waits for preferred nodes.
+        """
         counted = self.m.warned or self.m.observed.marks or self._torn or self._held_back
         if not counted and self.again_at < until:
             self.again_at = until

@@ -175,6 +175,16 @@ def test_a_job_larger_than_its_home_spans() -> None:
     assert row["containers"] == 24 and row["finished"] < 60, "all at once, two thirds of them elsewhere"
 
 
+def test_who_waits_for_what_runs_is_looked_at_more_and_more_seldom() -> None:
+    def waits() -> list[Submission]:
+        return [job(10.0 * at, group(16, 200.0)) for at in range(5)] + [job(500.0, group(4, 60.0), queue="root.b")]
+
+    often, seldom = (simulated(waits(), pace=Pace(patience_s=most_s)).run() for most_s in (0.0, 60.0))
+    assert seldom.rounds < often.rounds / 2
+    for name in ("started", "finished", "preempted"):
+        assert seldom.jobs[name] == pytest.approx(often.jobs[name], abs=2.0), "what is owed is taken back as soon"
+
+
 def test_a_queue_gets_what_it_is_guaranteed_by_preemption_where_the_policy_says_so() -> None:
     def late() -> list[Submission]:
         return [job(0.0, group(16, 600.0)), job(30.0, group(8, 60.0), queue="root.b")]
