@@ -8,6 +8,7 @@ from playwright.sync_api import Page, Route, expect
 
 from tests.browser.barriers import barriers
 from tests.browser.chromium import sign_in
+from tests.patience import wait_until
 from tests.stack import Stack
 
 SMALL = {"memory_mib": 64, "vcores_milli": 100}
