@@ -51,7 +51,7 @@ export const COLUMNS: Column[] = [
   { key: "kind", head: "Kind", labelled: true, cell: (job) => job.kind, value: (job) => job.kind },
   { key: "priority", head: "Priority", num: true, shell: "prio", labelled: true, cell: (job) => job.priority, value: (job) => job.priority },
   { key: "home", head: "Home", labelled: true, cell: (job) => job.home, value: (job) => job.home },
-  { key: "tags", head: "Tags", cell: (job) => <Tags tags={job.tags} />, value: (job) => job.tags.join(" ") || null },
+  { key: "tags", head: "Tags", cell: (job) => job.tags.length > 0 && <Tags tags={job.tags} />, value: (job) => job.tags.join(" ") || null },
   { key: "submitted", head: "Submitted", num: true, shell: "submitted", labelled: true, title: (job) => moment(job.submitted_at), cell: (job, now) => ago(job.submitted_at, now), value: (job) => Date.parse(job.submitted_at) },
   { key: "took", head: "Took", num: true, shell: "took", labelled: true, cell: took, value: tookMs },
 ];

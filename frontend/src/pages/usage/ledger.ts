@@ -134,8 +134,8 @@ export function overTime(found: UsedHours, queue: string): { at: number[]; stepS
 
 function chartsOf(points: Spent[], step: string): LedgerChart[] {
   const parts = (of: (point: Spent) => Part): Line[] => [
-    { label: "Allocated", color: "accent", bars: true, values: points.map((p) => of(p).held) },
-    { label: "Used", color: "st-succeeded", bars: true, values: points.map((p) => of(p).used) },
+    { label: "Allocated", color: "st-waiting", bars: true, values: points.map((p) => of(p).held) },
+    { label: "Used", color: "accent", bars: true, values: points.map((p) => of(p).used) },
     { label: "Wasted", color: "st-failed", dash: [2, 3], values: points.map((p) => of(p).wasted) },
   ];
   const one = (label: string, color: string, values: (number | null)[]): Line[] => [{ label, color, bars: true, values }];
