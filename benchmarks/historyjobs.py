@@ -37,6 +37,7 @@ def _filters() -> Iterator[dict[str, str]]:
         "name": ["etl", "etl-77-", "train-500-9", "zzz"],
         "kind": ["batch", "service", "application"],
         "order": ["oldest"],
+        "node": ["node-4711", "west/node-4711", "zzz"],
         "since": [older],
         "until": [old],
     }

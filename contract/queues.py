@@ -169,37 +169,32 @@ class QueueDetail(Answer):
     rights: list[QueueGranted] | None
 
 
-class UsedHour(Answer):
-    """``*_s``: units times seconds, of containers that ended in this time."""
+class Used(Answer):
+    """Of containers that ended in this time. ``memory_mib_s``, ``vcores_milli_s``, ``gpu_s``: units times seconds."""
+
+    queue: str
+    containers: int
+    failed: int = Field(description="Of the containers, those that FAILED; not what was stopped or lost")
+    cpu_ms: int = Field(description="What they took of processors")
+    tasks: int = Field(description="That could have started when their job was submitted")
+    waited_s: int = Field(description="For how long those did not, together")
+    peak_memory_mib_s: int = Field(description="The most memory that each container took, times its seconds")
+    memory_mib_s: int
+    vcores_milli_s: int
+    gpu_s: int
+
+
+class UsedHour(Used):
+    """In an hour or a day. Of hours before a release kept it, what is beside containers and amounts is 0."""
 
     at: dt.datetime
-    queue: str
-    containers: int
-    memory_mib_s: int
-    vcores_milli_s: int
-    gpu_s: int
 
 
-class UsedTag(Answer):
+class UsedTag(Used):
     """``tag``: of jobs, a job counting for each that it has; "" of those without one, "(others)" past the first of a
-    day that are told apart.
-
-    failed: of the containers, those that FAILED; what was stopped or lost is none of them. cpu_ms: what they took of
-    processors. peak_memory_mib_s: the most memory that each took, times its seconds. tasks: that could have started
-    when their job was submitted; waited_s: for how long they did not, together.
-    """
+    day that are told apart."""
 
     tag: str
-    queue: str
-    containers: int
-    failed: int
-    cpu_ms: int
-    tasks: int
-    waited_s: int
-    peak_memory_mib_s: int
-    memory_mib_s: int
-    vcores_milli_s: int
-    gpu_s: int
 
 
 class UsedTags(Answer):

@@ -13,7 +13,7 @@ from client.errors import client_error
 from client.looking import Looking, WatchOption, listed, picking, sorting
 from client.queuecalls import QueueCell, QueueStanding
 from client.screen import Column, Format, Keyed, OutputOption, duration, print_json, printable, show
-from contract.queues import Queue, QueueDetail, UsedHour, UsedTag
+from contract.queues import Queue, QueueDetail, Used, UsedHour, UsedTag
 from wire.resources import OF_AXIS
 
 PRIORITY_MAX = 499  # that any job may have
@@ -114,13 +114,8 @@ def _hours(value: float) -> Keyed:
     return Keyed(f"{value:,.3f}", value)
 
 
-USED: list[Column[UsedHour]] = [
-    ("AT", lambda u: u.at), ("QUEUE", lambda u: u.queue), ("CONTAINERS", lambda u: u.containers),
-    ("GIB HOURS", lambda u: _hours(u.memory_mib_s / 1024 / 3600)),
-    ("CORE HOURS", lambda u: _hours(u.vcores_milli_s / 3_600_000)), ("GPU HOURS", lambda u: _hours(u.gpu_s / 3600)),
-]  # fmt: skip
-TAGGED: list[Column[UsedTag]] = [
-    ("TAG", lambda u: u.tag or "(no tag)"), ("QUEUE", lambda u: u.queue), ("CONTAINERS", lambda u: u.containers),
+AMOUNTS: list[Column[Used]] = [
+    ("QUEUE", lambda u: u.queue), ("CONTAINERS", lambda u: u.containers),
     ("FAILED", lambda u: u.failed), ("GIB HOURS", lambda u: _hours(u.memory_mib_s / 1024 / 3600)),
     ("GIB HOURS USED", lambda u: _hours(u.peak_memory_mib_s / 1024 / 3600)),
     ("CORE HOURS", lambda u: _hours(u.vcores_milli_s / 3_600_000)),
@@ -128,6 +123,8 @@ TAGGED: list[Column[UsedTag]] = [
     ("GPU HOURS", lambda u: _hours(u.gpu_s / 3600)),
     ("MEAN WAIT S", lambda u: f"{u.waited_s / u.tasks:.1f}" if u.tasks else "-"),
 ]  # fmt: skip
+USED: list[Column[UsedHour]] = [("AT", lambda u: u.at), *AMOUNTS]
+TAGGED: list[Column[UsedTag]] = [("TAG", lambda u: u.tag or "(no tag)"), *AMOUNTS]
 
 
 def _per_user(q: Queue) -> str:

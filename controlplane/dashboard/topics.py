@@ -9,7 +9,7 @@ TOPIC_MAX = 512  # characters
 PLAIN = frozenset({"overview", "fleet", "queues", "queueuse", "queuematrix", "jobs", "policy"})
 NUMBERED = ("job", "node")
 KINDS = PLAIN | set(NUMBERED)  # all there are
-JOB_FILTERS = ("state", "queue", "owner", "tag", "name", "kind", "since", "until", "order")
+JOB_FILTERS = ("state", "queue", "owner", "tag", "name", "kind", "node", "since", "until", "order")
 FILTERS = {
     "jobs": JOB_FILTERS,
     "queueuse": ("sub_cluster",),

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wire.resources import DIVISIBLE, Amounts
+from wire.resources import DIVISIBLE
 
 if TYPE_CHECKING:
     from controlplane.rm.claims import Counts
     from controlplane.rm.memory.jobs import GroupEntry, JobEntry
     from scheduler.lifecycle.guest import HandedTasks
 
+HOUR_US, DAY_US = 3_600_000_000, 86_400_000_000
 NEW = np.dtype(
     [
         ("id", "i8"), ("sub_cluster", "i2"), ("node", "i8"), ("job", "i8"), ("group", "i2"), ("task", "i4"),
@@ -68,9 +69,8 @@ class Changes:
     reports_read: list[int] = field(default_factory=list)
     homes: set[int] = field(default_factory=set)  # sub-clusters that should look at their rows after the commit
     events: list[tuple[int, int, str, str]] = field(default_factory=list)  # job, at_us, kind, message
-    # (hour, queue, owner) -> containers, then amounts times microseconds
+    # (hour, queue, owner), (day, queue, owner, tag) -> ``UsedFields``' sums: counts, then what is times microseconds
     usage: dict[tuple[int, str, int], list[int]] = field(default_factory=dict)
-    # (day, queue, owner, tag) -> ``UsageTag``'s sums: counts, then what is times microseconds
     tagged: dict[tuple[int, str, int, str], list[int]] = field(default_factory=dict)
     services: dict[int, "JobEntry"] = field(default_factory=dict)  # of which something else is wanted than before
     revisions: dict[int, list[dict[str, Any]]] = field(default_factory=dict)  # job -> its own, that in force last
@@ -117,17 +117,13 @@ class Changes:
         self.asks[job.id, group.run.no, sub] = (group.remote[sub], job.run.stopping and group.run.no != job.kept)
         self.homes.add(sub)
 
-    def use_tagged(self, day: int, job: "JobEntry", sums: Sequence[int]) -> None:
-        """Add these, as ``tagged`` has them, for each of the job's tags, or of none for the empty one."""
+    def use(self, job: "JobEntry", sums: Sequence[int]) -> None:
+        """Add what containers used that have ended now; also for each of the job's tags, or the empty one."""
+        hour, day = self.at_us // HOUR_US, self.at_us // DAY_US
+        _add(self.usage, (hour, job.queue, job.owner), sums)
         for tag in job.tags or ("",):
-            key = day, job.queue, job.owner, tag
-            self.tagged[key] = [a + b for a, b in zip(self.tagged.get(key, (0,) * len(sums)), sums, strict=True)]
+            _add(self.tagged, (day, job.queue, job.owner, tag), sums)
 
-    def use(self, hour: int, queue: str, owner: int, count: int, held_us: int, amounts: Amounts) -> None:
-        """Add ``count`` ended containers of these amounts, held ``held_us`` in sum."""
-        sums = self.usage.get((hour, queue, owner))
-        if sums is None:
-            sums = self.usage[hour, queue, owner] = [0] * (1 + len(amounts))
-        sums[0] += count
-        for at, amount in enumerate(amounts, 1):
-            sums[at] += amount * held_us
+
+def _add(used: dict[Any, list[int]], key: tuple[Any, ...], sums: Sequence[int]) -> None:
+    used[key] = [a + b for a, b in zip(used.get(key, (0,) * len(sums)), sums, strict=True)]

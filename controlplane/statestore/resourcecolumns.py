@@ -3,12 +3,12 @@
 from wire.resources import AXES, DIVISIBLE
 
 HELD = ", ".join((*DIVISIBLE, "gpus"))  # of containers, in the order in which rounds write them
-# Of ``statestore_usagehour``: amounts times the seconds they were held.
+# Of the ledgers of use: amounts times the seconds they were held.
 SECONDS = tuple("gpu_s" if axis == "gpus" else f"{axis}_s" for axis in AXES)
 
-# Of ``statestore_usagetag``: counts, and from ``TAG_COUNTS`` on what is seconds, or amounts times them.
-TAG_SUMS = ("containers", "failed", "cpu_ms", "tasks", "waited_s", "peak_memory_mib_s", *SECONDS)
-TAG_COUNTS = 4
+# All that those ledgers add up: counts, and from ``USED_COUNTS`` on what is seconds, or amounts times them.
+USED_SUMS = ("containers", "failed", "cpu_ms", "tasks", "waited_s", "peak_memory_mib_s", *SECONDS)
+USED_COUNTS = 4
 
 
 def per_axis(template: str) -> str:
@@ -23,8 +23,3 @@ def per_axis_held(template: str, of: str = "") -> str:
     """
     held = {axis: f"{of}{axis}" for axis in AXES} | {"gpus": f"bit_count({of}gpus::bit(64))"}
     return ", ".join(template.format(axis, held[axis]) for axis in AXES)
-
-
-def per_axis_second(template: str) -> str:
-    """``{0}`` is the column of ``SECONDS``."""
-    return ", ".join(template.format(column) for column in SECONDS)

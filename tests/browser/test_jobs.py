@@ -12,6 +12,7 @@ from playwright.sync_api import Page, Route, expect
 
 from tests.browser.barriers import barriers
 from tests.browser.chromium import sign_in
+from tests.patience import wait_until
 from tests.stack import Stack
 
 SMALL = {"memory_mib": 64, "vcores_milli": 100}
@@ -150,8 +151,46 @@ def test_logs_of_all_tasks_stand_under_their_names(signed_in: Page, site: Stack)
     expect(logs.nth(1)).to_contain_text("out-0")
     signed_in.get_by_label("Lines of each task").select_option("100")
     expect(logs.first.locator("[data-stderr]")).to_have_count(30)
+    signed_in.get_by_label("Find in these logs").fill("GONE-1")
+    found = signed_in.locator(".finds")
+    expect(found).to_contain_text("1 of 11")
+    expect(logs.first.locator("mark")).to_have_count(11)
+    expect(logs.nth(1)).to_contain_text("nothing found")
+    signed_in.get_by_role("button", name="Previous match").click()
+    expect(logs.first.locator("[data-hit]")).to_have_text("gone-19")
+    signed_in.get_by_label("Find in these logs").fill("-0")
+    expect(logs.nth(1).locator("[data-hit]")).to_be_in_viewport()
     logs.first.get_by_role("button").click()
     expect(signed_in.get_by_test_id("log")).to_contain_text("gone-30")
+
+
+def test_the_list_has_the_columns_and_the_order_that_are_chosen(signed_in: Page, site: Stack) -> None:
+    tag = "looked-at"
+    low, high = (submitted(site, tags=[tag], priority=priority, groups=[group("sleep 300")]) for priority in (1, 9))
+    signed_in.goto(f"/jobs?tag={tag}")
+    links = signed_in.locator(".job-name a")
+    expect(links).to_have_count(2)
+    signed_in.get_by_role("button", name="Columns").click()
+    signed_in.get_by_label("Priority").check()
+    signed_in.get_by_label("Owner", exact=True).and_(signed_in.locator("[type=checkbox]")).uncheck()
+    expect(signed_in.get_by_role("columnheader", name="Owner")).to_have_count(0)
+    heads = signed_in.get_by_role("columnheader", name="Priority")
+    heads.get_by_role("button").click()
+    expect(heads).to_have_attribute("aria-sort", "ascending")
+    expect(links.first).to_have_attribute("href", f"/jobs/{low}")
+    signed_in.get_by_label("Sort this page").select_option("-priority")
+    expect(links.first).to_have_attribute("href", f"/jobs/{high}")
+    expect(signed_in).to_have_url(re.compile(r"columns=state,tasks,queue,priority,submitted,took&sort=-priority"))
+    assert barriers(signed_in) == []
+    wait_until(lambda: site.client().job(high).groups[0].running == 1, 60, "it runs")
+    node = next(task.node for task in site.client().tasks(high))
+    signed_in.goto(f"/jobs?tag={tag}&node={node}")
+    expect(signed_in.get_by_role("columnheader", name="Priority")).to_be_visible()
+    expect(signed_in.locator(f'.job-name a[href="/jobs/{high}"]')).to_be_visible()
+    signed_in.get_by_label("On node now").fill("none")
+    expect(signed_in.get_by_text("No job matches these filters")).to_be_visible()
+    site.client().kill(low)
+    site.client().kill(high)
 
 
 def test_a_log_is_linked_to(signed_in: Page, site: Stack) -> None:

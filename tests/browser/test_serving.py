@@ -8,6 +8,7 @@ from playwright.sync_api import Page, expect
 
 from client import Client
 from contract.jobs import Job
+from tests.browser.barriers import barriers
 from tests.patience import wait_until
 from tests.stack import Stack
 from tests.stores import ROOT
@@ -105,11 +106,17 @@ def test_a_service_is_scaled_and_restarted_from_its_page(signed_in: Page, tenant
     expect(signed_in.locator(".page-head")).to_contain_text(f"hydractl update {job.id} job.yaml")
     signed_in.get_by_role("button", name="Roll out").click()
     expect(signed_in.get_by_test_id("revision")).to_contain_text("2")
+    wait_until(lambda: not tenant.job(job.id).rollout, 60, "the revision is rolled out")
     signed_in.get_by_role("button", name="Roll back", exact=True).click()
     asked = signed_in.get_by_role("dialog")
-    expect(asked).to_contain_text(f"hydractl rollback {job.id}")
+    expect(asked.get_by_label("The last one that did not fail")).to_be_checked()
+    first = asked.get_by_label(re.compile(r"Revision 1.*by tenant"))
+    first.check()
+    expect(asked).to_contain_text(f"hydractl rollback {job.id} --to 1")
+    assert barriers(signed_in) == []
     asked.get_by_role("button", name="Roll back", exact=True).click()
     expect(signed_in.get_by_test_id("revision")).to_contain_text("3")
+    assert tenant.revisions(job.id)[0].back == 1
 
 
 def test_a_hostile_page_gets_nothing_of_its_viewers(signed_in: Page, tenant: Client) -> None:

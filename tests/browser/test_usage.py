@@ -126,6 +126,31 @@ def test_a_tenant_without_a_queue_of_its_own_sees_its_own_use_and_no_others(page
     assert page.evaluate("fetch('/api/v1/series?metric=used_memory_mib').then(r => r.status)") == 403
 
 
+def test_what_an_account_used_wasted_and_waited_is_drawn_over_time(page: Page, lived: Stack) -> None:
+    opened(page, lived)
+    page.get_by_role("link", name="Accounts").click()
+    page.get_by_label("Account", exact=True).fill("tenant")
+    expect(page).to_have_url(re.compile(r"/usage/accounts\?owner=tenant"))
+    told = page.get_by_role("region", name="What the jobs of tenant used")
+    expect(told).to_contain_text(re.compile(r"core hours wasted, \d+ %"))
+    expect(told).to_contain_text("on average")
+    cores = page.get_by_role("region", name="Cores", exact=True)
+    expect(cores.locator(".u-legend")).to_contain_text("Wasted")
+    expect(page.get_by_role("region", name="Waited", exact=True).locator(".u-over")).to_be_visible()
+    page.get_by_role("button", name="As a table: Memory").click()
+    expect(page.get_by_role("region", name="Memory as a table").get_by_role("columnheader")).to_have_text(
+        ["From", "Allocated", "Used", "Wasted"]
+    )
+    page.get_by_role("button", name="root.default", exact=True).click()
+    expect(page.get_by_role("region", name="What the jobs of tenant used in root.default")).to_be_visible()
+    expect(page).to_have_url(re.compile("queue=root.default"))
+    assert barriers(page) == []
+    page.set_viewport_size({"width": 390, "height": 844})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.get_by_label("Account", exact=True).fill("nobody-here")
+    expect(page.get_by_text("there is no such account whose use you may see").first).to_be_visible()
+
+
 def test_no_barriers(page: Page, lived: Stack, busy_at: int) -> None:
     opened(page, lived, f"?last=15m&at={busy_at}")
     page.get_by_role("complementary", name="At the chosen moment").get_by_role(

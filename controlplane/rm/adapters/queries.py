@@ -1,14 +1,7 @@
 """The RM's SQL, named."""
 
 from controlplane.statestore.models.audit import OTHERS
-from controlplane.statestore.resourcecolumns import (
-    HELD,
-    SECONDS,
-    TAG_SUMS,
-    per_axis,
-    per_axis_held,
-    per_axis_second,
-)
+from controlplane.statestore.resourcecolumns import HELD, USED_SUMS, per_axis, per_axis_held
 from wire.resources import AXES
 from wire.states import LIVE_NODE_MAX, TERMINAL, ContainerState, JobState, NodeState, TaskState
 
@@ -336,21 +329,21 @@ INSERT INTO statestore_intent (sub_cluster_id, kind, job_id, payload, created_at
 SELECT home_id, kind, job_id, payload, created_at FROM gone ORDER BY id
 """
 DONE_INTENTS = "DELETE FROM statestore_intent WHERE id = ANY(%s)"
+_USED, _USED_VALUES = ", ".join(USED_SUMS), ", ".join("%s::bigint[]" for _ in USED_SUMS)
+_USED_ADDED = ", ".join(f"{column} = u.{column} + EXCLUDED.{column}" for column in USED_SUMS)
 ADD_USAGE = f"""
-INSERT INTO statestore_usagehour AS u (hour, sub_cluster_id, queue, owner_id, containers, {", ".join(SECONDS)})
-SELECT to_timestamp(hour * 3600.0), %s, queue, owner, containers, {", ".join(SECONDS)}
-  FROM unnest(%s::bigint[], %s::text[], %s::bigint[], %s::bigint[], {per_axis_second("%s::bigint[]")})
-    AS v(hour, queue, owner, containers, {", ".join(SECONDS)})
-ON CONFLICT (hour, sub_cluster_id, queue, owner_id) DO UPDATE
-   SET containers = u.containers + EXCLUDED.containers, {per_axis_second("{0} = u.{0} + EXCLUDED.{0}")}
+INSERT INTO statestore_usagehour AS u (hour, sub_cluster_id, queue, owner_id, {_USED})
+SELECT to_timestamp(hour * 3600.0), %s, queue, owner, {_USED}
+  FROM unnest(%s::bigint[], %s::text[], %s::bigint[], {_USED_VALUES}) AS v(hour, queue, owner, {_USED})
+ON CONFLICT (hour, sub_cluster_id, queue, owner_id) DO UPDATE SET {_USED_ADDED}
 """
 # Of a day an account has so many tags of its own, those that came first; all others together have one name. What has
 # the empty one is of jobs without a tag, and always told apart.
 ADD_TAGGED = f"""
 WITH more AS MATERIALIZED (
-    SELECT date '1970-01-01' + day::int AS day, queue, owner, tag, {", ".join(TAG_SUMS)}
-      FROM unnest(%s::bigint[], %s::text[], %s::bigint[], %s::text[], {", ".join("%s::bigint[]" for _ in TAG_SUMS)})
-        AS v(day, queue, owner, tag, {", ".join(TAG_SUMS)})
+    SELECT date '1970-01-01' + day::int AS day, queue, owner, tag, {_USED}
+      FROM unnest(%s::bigint[], %s::text[], %s::bigint[], %s::text[], {_USED_VALUES})
+        AS v(day, queue, owner, tag, {_USED})
 ), known AS MATERIALIZED (
     SELECT DISTINCT m.owner, m.day, k.tag
       FROM (SELECT DISTINCT owner, day FROM more) m
@@ -367,11 +360,10 @@ WITH more AS MATERIALIZED (
                 THEN tag ELSE '{OTHERS}' END AS name
       FROM placed
 )
-INSERT INTO statestore_usagetag AS u (day, sub_cluster_id, queue, owner_id, tag, {", ".join(TAG_SUMS)})
-SELECT m.day, %s, m.queue, m.owner, n.name, {", ".join(f"sum(m.{column})" for column in TAG_SUMS)}
+INSERT INTO statestore_usagetag AS u (day, sub_cluster_id, queue, owner_id, tag, {_USED})
+SELECT m.day, %s, m.queue, m.owner, n.name, {", ".join(f"sum(m.{column})" for column in USED_SUMS)}
   FROM more m JOIN named n USING (owner, day, tag) GROUP BY 1, 3, 4, 5 ORDER BY 1, 3, 4, 5
-ON CONFLICT (owner_id, day, tag, queue, sub_cluster_id) DO UPDATE
-   SET {", ".join(f"{column} = u.{column} + EXCLUDED.{column}" for column in TAG_SUMS)}
+ON CONFLICT (owner_id, day, tag, queue, sub_cluster_id) DO UPDATE SET {_USED_ADDED}
 """
 ADD_ROUND = """
 INSERT INTO statestore_round (sub_cluster_id, first_seq, last_seq, at, epoch, number, placed, ended, plan_us,

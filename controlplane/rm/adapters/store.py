@@ -41,10 +41,10 @@ from controlplane.rm.rows import (
 from controlplane.statestore import acknowledgements, loads, shares
 from controlplane.statestore.membership import FENCED, Leadership
 from controlplane.statestore.models.audit import TAGS_MAX
-from controlplane.statestore.resourcecolumns import TAG_COUNTS
+from controlplane.statestore.resourcecolumns import USED_COUNTS
 from scheduler.lifecycle.group import BACKOFF_MAX_S
 from scheduler.lifecycle.guest import UNLOWERED, GuestRun, pack
-from wire.resources import AXES, Amounts, amounts
+from wire.resources import Amounts, amounts
 from wire.states import ContainerState, JobState
 
 _TRANSACTION_GONE = "25"  # class of SQLSTATEs; one of them ends a session that was stopped inside a transaction
@@ -457,19 +457,8 @@ class PostgresStore:
         if c.intents:
             self.connection.execute(queries.DONE_INTENTS, (c.intents,))
         if c.usage:
-            keys = list(zip(*c.usage, strict=True))
-            counts = [sums[0] for sums in c.usage.values()]
-            seconds = [[round(sums[i] / 1e6) for sums in c.usage.values()] for i in range(1, len(AXES) + 1)]
-            columns = [*(list(column) for column in keys), counts, *seconds]
-            self.connection.execute(queries.ADD_USAGE, (self.sub_cluster_id, *columns))
-        if c.tagged:
-            self._use_tagged(c)
-
-    def _use_tagged(self, c: Changes) -> None:
-        sums = list(zip(*c.tagged.values(), strict=True))
-        seconds = [[round(each / 1e6) for each in column] for column in sums[TAG_COUNTS:]]
-        columns = [*map(list, zip(*c.tagged, strict=True)), *map(list, sums[:TAG_COUNTS]), *seconds]
-        self.connection.execute(queries.ADD_TAGGED, (*columns, TAGS_MAX, self.sub_cluster_id))
+            self.connection.execute(queries.ADD_USAGE, (self.sub_cluster_id, *_used(c.usage)))
+            self.connection.execute(queries.ADD_TAGGED, (*_used(c.tagged), TAGS_MAX, self.sub_cluster_id))
 
     def _rehome(self, homes: dict[int, int]) -> None:
         values = {"jobs": list(homes), "homes": list(homes.values()), "own": self.sub_cluster_id, "epoch": self.epoch}
@@ -488,3 +477,10 @@ class PostgresStore:
                 self.sub_cluster_id,
             ),
         )  # fmt: skip
+
+
+def _used(ledger: Mapping[Any, Sequence[int]]) -> list[list[Any]]:
+    """The columns of a ledger of ``Changes``: keys, counts, seconds."""
+    sums = list(zip(*ledger.values(), strict=True))
+    seconds = [[round(each / 1e6) for each in column] for column in sums[USED_COUNTS:]]
+    return [*map(list, zip(*ledger, strict=True)), *map(list, sums[:USED_COUNTS]), *seconds]

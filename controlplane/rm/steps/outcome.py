@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from controlplane.rm.changes import ENDED, MOVED, NEW, TASK, TRANSITION, Changes
-from controlplane.rm.columns import stretches, summed
+from controlplane.rm.columns import stretches
 from controlplane.rm.memory.application import MASTER
 from controlplane.rm.memory.jobs import GroupEntry, JobEntry
 from controlplane.rm.memory.memory import Memory
@@ -14,13 +14,12 @@ from controlplane.rm.steps.reports import report
 from scheduler.lifecycle import job as master
 from scheduler.lifecycle.group import AttemptEnd
 from wire import ids
-from wire.resources import DIVISIBLE, GPUS
+from wire.resources import DIVISIBLE, GPUS, Amounts
 from wire.states import ContainerReason, ContainerState, GroupState, TaskState, Want
 
 EVENTS_PER_JOB = 1000
 ENDS_AT_ONCE = 64  # ends in a round that are worth a document each
 ACKNOWLEDGE_US = 1_000_000
-_HOUR_US, _DAY_US = 3_600_000_000, 86_400_000_000
 # Comparing a column with a member of an enumeration takes five times as long.
 _RUNNING, _SUCCEEDED = int(ContainerState.RUNNING), int(ContainerState.SUCCEEDED)
 _FAILED, _DONE = int(ContainerState.FAILED), int(TaskState.SUCCEEDED)
@@ -145,17 +144,15 @@ def end(m: Memory, c: Changes, endings: np.ndarray) -> None:
     m.clear_marks(t.id[slots])
     _vacate(m, nodes, owners)
     t.drop(slots)
-    held_sum, states, tasks = summed(held_us), endings["state"].tolist(), rows["index"]
+    states, tasks = endings["state"].tolist(), rows["index"]
     for start, stop in pairwise(stretches(owners).tolist()):
         job, group = t.owner_of(slots[start])
         part = slice(start, stop)
         had = group.amounts if owners[start] == group.row else m.asks.amounts(int(owners[start]))
         m.ledger.charge(job, group.partition, (start - stop) * np.array(had, np.int64))
-        held = int(held_sum[stop] - held_sum[start])
-        c.use(c.at_us // _HOUR_US, job.queue, job.owner, stop - start, held, had)
         ended = endings[part]
         first_us = allocated_us[part][attempts[part] == 1]
-        c.use_tagged(c.at_us // _DAY_US, job, _tagged(job, group, ended, held_us[part], first_us))
+        c.use(job, _used(job, group, ended, held_us[part], first_us, had))
         if states[stop - 1] != _SUCCEEDED and (failed := ended["state"] == _FAILED).any():
             m.avoid(job, nodes[part][failed].tolist())
         if job.home:
@@ -170,13 +167,15 @@ def end(m: Memory, c: Changes, endings: np.ndarray) -> None:
     m.placeable = True
 
 
-def _tagged(
-    job: JobEntry, group: GroupEntry, ended: np.ndarray, held_us: np.ndarray, first_us: np.ndarray
+def _used(
+    job: JobEntry, group: GroupEntry, ended: np.ndarray, held_us: np.ndarray, first_us: np.ndarray, had: Amounts
 ) -> list[int]:
-    """What containers of a group that have ended add to the use of its job's tags, as ``Changes.tagged`` has it.
+    """What containers of a group that have ended add to its owner's use, as ``Changes.usage`` has it.
 
-    ended: (k,) ``ENDING``; held_us: (k,); first_us: when those of them were placed that were their tasks' first.
+    ended: (k,) ``ENDING``; held_us: (k,); first_us: when those of them were placed that were their tasks' first;
+    had: what each of them held.
     """
+    held = int(held_us.sum())
     first_us = first_us if _waits_since_submit(job, group) else first_us[:0]
     return [
         len(ended),
@@ -185,7 +184,7 @@ def _tagged(
         len(first_us),
         int(np.maximum(0, first_us - job.submitted_us).sum()),
         int(np.dot(ended["memory_mib"].astype(np.float64), held_us)),  # may exceed 64 bits
-        *(amount * int(held_us.sum()) for amount in group.amounts),
+        *(amount * held for amount in had),
     ]
 
 

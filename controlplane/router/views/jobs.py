@@ -104,6 +104,7 @@ class Jobs(View):
             text_parameter("tag"),
             text_parameter("name", "The beginning of the name"),
             OpenApiParameter("kind", str, enum=Job.Kind.values),
+            text_parameter("node", "With containers on this node now; `west/n1` where several have the name"),
             moment_parameter("since", "Submitted then or later"),
             moment_parameter("until", "Submitted before then"),
             OpenApiParameter("order", str, enum=list(listing.ORDERS)),
@@ -120,6 +121,7 @@ class Jobs(View):
             tag=text(request, "tag"),
             name=text(request, "name"),
             kind=choice(request, "kind", dict(zip(Job.Kind.values, Job.Kind.values, strict=True))),
+            node=text(request, "node"),
             since=moment(request, "since"),
             until=moment(request, "until"),
         )

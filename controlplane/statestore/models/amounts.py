@@ -15,8 +15,18 @@ class AmountFields(models.Model):
 
 
 class UsedFields(models.Model):
-    """Amounts times the seconds they were held: ``resourcecolumns.SECONDS``."""
+    """What containers used that have ended: ``resourcecolumns.USED_SUMS``.
 
+    ``tasks``: of the containers, those that were their tasks' first and could have started when the job was submitted;
+    ``waited_s``: for how long they did not, together. ``*_s`` beside it: amounts times the seconds they were held.
+    """
+
+    containers = models.BigIntegerField(default=0)
+    failed = models.BigIntegerField(db_default=0)  # of them
+    cpu_ms = models.BigIntegerField(db_default=0)  # they took of processors, as nodes measured it
+    tasks = models.BigIntegerField(db_default=0)
+    waited_s = models.BigIntegerField(db_default=0)
+    peak_memory_mib_s = models.BigIntegerField(db_default=0)  # the most each took, times its seconds
     memory_mib_s = models.BigIntegerField(default=0)
     vcores_milli_s = models.BigIntegerField(default=0)
     gpu_s = models.BigIntegerField(default=0)

@@ -51,8 +51,7 @@ class UsageTag(UsedFields):
     """What an account used for jobs of one tag in a queue on one day (UTC); a job counts for each of its tags.
 
     Of the tags of a day the first ``TAGS_MAX`` are told apart, all others are ``OTHERS``. Jobs without a tag have the
-    empty one. Counted as ``UsageHour`` is. ``tasks``: of the containers, those that were their tasks' first and could
-    have started when the job was submitted; ``waited_s``: for how long they did not, together. Writer: the RM.
+    empty one. Counted as ``UsageHour`` is. Writer: the RM.
     """
 
     pk = models.CompositePrimaryKey("owner_id", "day", "tag", "queue", "sub_cluster_id")
@@ -61,12 +60,6 @@ class UsageTag(UsedFields):
     tag = models.CharField(max_length=63)
     queue = models.CharField(max_length=255)
     sub_cluster_id = models.SmallIntegerField()
-    containers = models.BigIntegerField(default=0)
-    failed = models.BigIntegerField(default=0)  # of them
-    cpu_ms = models.BigIntegerField(default=0)  # they took of processors, as nodes measured it
-    tasks = models.BigIntegerField(db_default=0)
-    waited_s = models.BigIntegerField(db_default=0)
-    peak_memory_mib_s = models.BigIntegerField(db_default=0)  # the most each took, times its seconds
 
     class Meta:
         indexes = [models.Index(fields=["day"], name="usage_tag_by_day")]
@@ -83,7 +76,6 @@ class UsageHour(UsedFields):
     sub_cluster_id = models.SmallIntegerField()
     queue = models.CharField(max_length=255)
     owner_id = models.BigIntegerField()
-    containers = models.BigIntegerField(default=0)
 
     class Meta:
         indexes = [models.Index(fields=["owner_id", "hour"], name="usage_by_owner")]

@@ -3225,15 +3225,25 @@ export interface components {
             share: number[][];
             used: number[][];
         };
-        /** @description ``*_s``: units times seconds, of containers that ended in this time. */
+        /** @description In an hour or a day. Of hours before a release kept it, what is beside containers and amounts is 0. */
         UsedHour: {
             /** Format: date-time */
             at: string;
             containers: number;
+            /** @description What they took of processors */
+            cpu_ms: number;
+            /** @description Of the containers, those that FAILED; not what was stopped or lost */
+            failed: number;
             gpu_s: number;
             memory_mib_s: number;
+            /** @description The most memory that each container took, times its seconds */
+            peak_memory_mib_s: number;
             queue: string;
+            /** @description That could have started when their job was submitted */
+            tasks: number;
             vcores_milli_s: number;
+            /** @description For how long those did not, together */
+            waited_s: number;
         };
         UsedHours: {
             /** Format: date-time */
@@ -3248,22 +3258,23 @@ export interface components {
         /**
          * @description ``tag``: of jobs, a job counting for each that it has; "" of those without one, "(others)" past the first of a
          *     day that are told apart.
-         *
-         *     failed: of the containers, those that FAILED; what was stopped or lost is none of them. cpu_ms: what they took of
-         *     processors. peak_memory_mib_s: the most memory that each took, times its seconds. tasks: that could have started
-         *     when their job was submitted; waited_s: for how long they did not, together.
          */
         UsedTag: {
             containers: number;
+            /** @description What they took of processors */
             cpu_ms: number;
+            /** @description Of the containers, those that FAILED; not what was stopped or lost */
             failed: number;
             gpu_s: number;
             memory_mib_s: number;
+            /** @description The most memory that each container took, times its seconds */
             peak_memory_mib_s: number;
             queue: string;
             tag: string;
+            /** @description That could have started when their job was submitted */
             tasks: number;
             vcores_milli_s: number;
+            /** @description For how long those did not, together */
             waited_s: number;
         };
         UsedTags: {

@@ -18,6 +18,7 @@ export type Group = Shapes["Group"];
 export type Task = Shapes["Task"];
 export type Container = Shapes["Container"];
 export type ExecBegun = Shapes["ExecBegun"];
+export type Revision = Shapes["Revision"];
 export type JobEvent = Shapes["Event"];
 export type Output = Shapes["Output"];
 export type Endpoint = Shapes["Endpoint"];

@@ -1,5 +1,5 @@
 /** Topics as React sees them: socket snapshots land in the query cache; REST is polled while there is no socket. */
-import { useQuery, useQueryClient, type QueryClient } from "@tanstack/react-query";
+import { useQueries, useQuery, useQueryClient, type QueryClient } from "@tanstack/react-query";
 import { useEffect, useSyncExternalStore } from "react";
 import { ApiError, get } from "../api/client";
 import { browserWire, LiveSocket, type Liveness } from "./socket";
@@ -74,16 +74,30 @@ export function useTopic<T>(topic: string, read: (signal: AbortSignal) => Promis
   return { data: query.data, error, loading: query.data === undefined && !error, updatedAt: query.dataUpdatedAt };
 }
 
+/** How one address is read, for `useQuery` and `useQueries`. */
+function reading<T>(path: string, signature: unknown, everyMs: number | false) {
+  return {
+    queryKey: ["read", path, signature], queryFn: ({ signal }: { signal: AbortSignal }) => get<T>(path, signal), refetchInterval: everyMs, retry: 1,
+  };
+}
+
 /** What is no topic: read once, and again when `signature` changes, every `everyMs` or while there is no socket. */
 export function useRead<T>(path: string, signature: unknown = "", enabled = true, everyMs: number | false = false) {
   const isLive = useLiveness().state === "live";
   return useQuery<T, ApiError>({
-    queryKey: ["read", path, signature],
-    queryFn: ({ signal }) => get<T>(path, signal),
+    ...reading<T>(path, signature, isLive ? everyMs : POLL_MS * 2),
     placeholderData: (previous, query) => (query?.queryKey[1] === path ? previous : undefined),
-    refetchInterval: isLive ? everyMs : POLL_MS * 2,
     enabled,
-    retry: 1,
+  });
+}
+
+/** Several such at once, each as `made` of what was read; `made` is one and the same function every time. */
+export function useReads<T, R>(wanted: { path: string; signature: unknown; everyMs: number | false }[], made: (answer: T) => R) {
+  const isLive = useLiveness().state === "live";
+  return useQueries({
+    queries: wanted.map(({ path, signature, everyMs }) => ({
+      ...reading<T>(path, signature, isLive ? everyMs : POLL_MS * 2), select: made,
+    })),
   });
 }
 

@@ -9,7 +9,8 @@ import yaml
 
 from controlplane.accounts import writes
 from controlplane.statestore.actions import savedviews
-from controlplane.statestore.models import AuditEntry, Intent, Job
+from controlplane.statestore.models import AuditEntry, Intent, Job, Node
+from tests.integration.api.rows import container
 from tests.integration.api.world import World, job
 from wire.states import JobState
 
@@ -234,3 +235,21 @@ def test_the_list_by_time_and_order(world: World) -> None:
     assert [row["id"] for row in back["results"]] == ids[:3]
     for wrong in ("since=yesterday", "until=99999-01-01T00:00:00Z", "order=up", "since=0001-01-01T00:00:00Z"):
         assert world["tenant"].get(f"jobs?{wrong}").status_code == 422, wrong
+
+
+def test_the_list_of_a_node_is_of_what_has_containers_there_now(world: World) -> None:
+    mine, others, elsewhere = put(world), put(world, "other"), put(world)
+    nodes = [
+        Node.objects.create(sub_cluster=place, name=name, memory_mib=1024, vcores_milli=1000)
+        for place, name in ((world.west, "listed"), (world.east, "listed"), (world.west, "else"))
+    ]
+    for number, node in ((mine, nodes[0]), (mine, nodes[1]), (others, nodes[1]), (elsewhere, nodes[2])):
+        container(Job.objects.get(pk=number), node.pk)
+
+    def found(who: str, query: str) -> list[int]:
+        return [row["id"] for row in world[who].get(f"jobs?{query}").json()["results"]]
+
+    assert found("operator", "node=listed") == [others, mine]
+    assert found("operator", "node=west/listed") == found("tenant", "node=listed") == [mine]
+    assert found("operator", "node=listed&owner=other&order=oldest") == [others]
+    assert found("operator", "node=none") == []

@@ -23,7 +23,7 @@ from controlplane.statestore.models import Lease, PolicyVersion, Starvation, Sub
 from controlplane.statestore.posts import GPG, gpg_is_free
 from controlplane.statestore.queries.federation import overview
 from controlplane.statestore.queries.queues import live, standing
-from controlplane.statestore.resourcecolumns import SECONDS
+from controlplane.statestore.resourcecolumns import SECONDS, USED_SUMS
 from tests.integration.api import rows
 from tests.integration.api.world import World, job
 from wire.resources import AXES, NOTHING
@@ -326,21 +326,24 @@ def test_use_by_the_hour_is_the_accounts_own(federation: World, monkeypatch: pyt
     for owner, queue, at in ((tenant, "root.free", 0), (tenant, "root.free", 1), (other, "root.lab", 0)):
         UsageHour.objects.create(
             hour=hour - dt.timedelta(hours=at), sub_cluster_id=federation.west.pk, queue=queue, owner_id=owner.pk,
-            containers=2, memory_mib_s=1024 * 3600, vcores_milli_s=3_600_000, gpu_s=0,
+            containers=2, memory_mib_s=1024 * 3600, vcores_milli_s=3_600_000, gpu_s=0, cpu_ms=900_000, waited_s=9,
         )  # fmt: skip
     found = got(federation, "tenant", "usage/hours")
     assert [(r["queue"], r["containers"]) for r in found["results"]] == [("root.free", 2)] * 2
     assert sum(r["containers"] for r in got(federation, "tenant", "usage/hours?step=day")["results"]) == 4
+    assert sum(r["waited_s"] for r in found["results"]) == 18 and {r["cpu_ms"] for r in found["results"]} == {900_000}
     text = federation["tenant"].get("usage/hours.csv").content.decode().splitlines()
-    assert text[0] == ",".join(("hour", "sub_cluster", "queue", "containers", *SECONDS))
+    head = ("sub_cluster", "queue", "containers", *SECONDS)
+    assert text[0].startswith(",".join(("hour", *head))), "what read files of before finds it where it was"
     used = dict(zip(text[0].split(","), text[1].split(","), strict=True))
     assert len(text) == 3 and used.pop("hour")
-    amounts = dict.fromkeys(SECONDS, "0") | {"memory_mib_s": "3686400", "vcores_milli_s": "3600000"}
+    amounts = dict.fromkeys(USED_SUMS, "0") | {"memory_mib_s": "3686400", "vcores_milli_s": "3600000"}
+    amounts |= {"cpu_ms": "900000", "waited_s": "9"}
     assert used == amounts | {"sub_cluster": "west", "queue": "root.free", "containers": "2"}
     got(federation, "tenant", "usage/hours?owner=other", 404)
     assert len(got(federation, "viewer", "usage/hours?owner=other")["results"]) == 1
     both = federation["viewer"].get("usage/hours.csv?all_accounts=yes").content.decode().splitlines()
-    assert both[0] == ",".join(("hour", "owner", "sub_cluster", "queue", "containers", *SECONDS))
+    assert both[0].startswith(",".join(("hour", "owner", *head)))
     assert sorted(line.split(",")[1] for line in both[1:]) == ["other", "tenant", "tenant"]
     got(federation, "tenant", "usage/hours.csv?all_accounts=yes", 403)
     got(federation, "viewer", "usage/hours.csv?all_accounts=yes&owner=other", 422)

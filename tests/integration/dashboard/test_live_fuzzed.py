@@ -17,7 +17,7 @@ ROUNDS = 15
 READS = 120
 SOUND = ["overview", "fleet", "policy", "queues", "queueuse?sub_cluster=west", "job:1", "node:1", "jobs",
          "queuematrix?under=root&partition=gpu&resource=gpus&skip=1",
-         "jobs?state=RUNNING&queue=root.a&owner=ada&tag=t&name=n&kind=batch&order=oldest",
+         "jobs?state=RUNNING&queue=root.a&owner=ada&tag=t&name=n&kind=batch&node=n1&order=oldest",
          "jobs?since=2024-01-01T00:00:00Z&until=2030-01-01"]  # fmt: skip
 WORDS = ["\0", "%00", "%", "%ff%fe", "\ud7ff", "\U0001f600", "'", "\\", "9" * 30, "-1", "0001-01-01",
          "9999-12-31T23:59:59-23:59", "&", "=", "?", "x" * 300, "²", "%ED%A0%80",

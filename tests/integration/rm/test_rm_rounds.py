@@ -399,14 +399,14 @@ def test_what_was_stopped_counts_as_no_failure_of_its_tags(cluster: Cluster) -> 
     assert sorted(counted) == [("failed", 2, 2), ("killed", 2, 0)]
 
 
-def test_tags_tell_how_long_tasks_waited_and_what_memory_they_took(cluster: Cluster) -> None:
+def test_ledgers_tell_how_long_tasks_waited_and_what_memory_they_took(cluster: Cluster) -> None:
     leader = cluster.lead()
     job = cluster.submit(ONE_GIB | {"count": 3}, ONE_GIB | {"name": "sum", "after": ["g0"]}, tags=["a"])
     leader.clock.ahead_s += 100
     cluster.play(leader, job)
-    ((tasks, waited, peak, held),) = cluster.rows(
-        "SELECT tasks, waited_s, peak_memory_mib_s, memory_mib_s FROM statestore_usagetag"
-    )
+    told = "SELECT sum(tasks)::int, sum(waited_s)::int, sum(peak_memory_mib_s)::int, sum(memory_mib_s)::int"
+    ((tasks, waited, peak, held),) = by_tag = cluster.rows(f"{told} FROM statestore_usagetag")
+    assert cluster.rows(f"{told} FROM statestore_usagehour") == by_tag
     assert tasks == 3, "what starts after others could not have started at the submit"
     before = "sum(extract(epoch FROM c.allocated_at - j.submitted_at)) FROM statestore_container_history c"
     expected = cluster.one(f"SELECT {before} JOIN statestore_job j ON j.id = c.job_id WHERE c.group_no = 0")

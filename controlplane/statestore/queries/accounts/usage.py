@@ -11,41 +11,41 @@ from django.db import connection
 from contract.problems import FieldError
 from controlplane.statestore.errors import Invalid
 from controlplane.statestore.queries.sql import rows_as_dicts
-from controlplane.statestore.resourcecolumns import SECONDS, TAG_SUMS, per_axis_second
+from controlplane.statestore.resourcecolumns import SECONDS, USED_SUMS
 
 Json = dict[str, Any]
 DAYS_MAX = 400
 ROWS_MAX = 10_000
 EXPORT_MAX = 100_000
-COLUMNS = ("containers", *SECONDS)
+# Files of hours have had the first of these columns for longest, and what reads them may go by their places.
+COLUMNS = ("containers", *SECONDS, *(name for name in USED_SUMS if name not in ("containers", *SECONDS)))
 HEAD = ("hour", "sub_cluster", "queue", *COLUMNS)
 
 # Hours as they are come in the index's order, so that no more are read than are answered with.
 _AT = {"hour": "u.hour", "day": "date_trunc('day', u.hour AT TIME ZONE 'UTC') AT TIME ZONE 'UTC'"}
 _SUMS = f"""
-SELECT {{at}} AS at, u.queue,
-       sum(u.containers)::bigint AS containers, {per_axis_second("sum(u.{0})::bigint AS {0}")}
+SELECT {{at}} AS at, u.queue, {", ".join(f"sum(u.{column})::bigint AS {column}" for column in COLUMNS)}
   FROM statestore_usagehour u
  WHERE u.owner_id = %(owner)s AND u.hour >= %(begin)s AND u.hour < %(end)s AND (%(queue)s = '' OR u.queue = %(queue)s)
  GROUP BY 1, 2 ORDER BY 1, 2 LIMIT %(most)s
 """
 _ROWS = f"""
-SELECT u.hour, {{owner}}s.name, u.queue, u.containers, {per_axis_second("u.{0}")}
+SELECT u.hour, {{owner}}s.name, u.queue, {", ".join(f"u.{column}" for column in COLUMNS)}
   FROM statestore_usagehour u LEFT JOIN statestore_subcluster s ON s.id = u.sub_cluster_id {{accounts}}
  WHERE {{whose}}u.hour >= %(begin)s AND u.hour < %(end)s AND (%(queue)s = '' OR u.queue = %(queue)s)
  ORDER BY u.hour, u.sub_cluster_id, u.queue, u.owner_id LIMIT %(most)s
 """
 
 
-TAG_HEAD = ("day", "sub_cluster", "queue", "tag", *TAG_SUMS)
-_TAG_SUMS = f"""
-SELECT u.tag, u.queue, {", ".join(f"sum(u.{column})::bigint AS {column}" for column in TAG_SUMS)}
+TAG_HEAD = ("day", "sub_cluster", "queue", "tag", *USED_SUMS)
+_USED_SUMS = f"""
+SELECT u.tag, u.queue, {", ".join(f"sum(u.{column})::bigint AS {column}" for column in USED_SUMS)}
   FROM statestore_usagetag u
  WHERE u.owner_id = %(owner)s AND u.day >= %(begin)s AND u.day <= %(end)s AND (%(queue)s = '' OR u.queue = %(queue)s)
  GROUP BY 1, 2 ORDER BY vcores_milli_s DESC, 1, 2 LIMIT %(most)s
 """
 _TAG_ROWS = f"""
-SELECT u.day, {{owner}}s.name, u.queue, u.tag, {", ".join(f"u.{column}" for column in TAG_SUMS)}
+SELECT u.day, {{owner}}s.name, u.queue, u.tag, {", ".join(f"u.{column}" for column in USED_SUMS)}
   FROM statestore_usagetag u LEFT JOIN statestore_subcluster s ON s.id = u.sub_cluster_id {{accounts}}
  WHERE {{whose}}u.day >= %(begin)s AND u.day <= %(end)s AND (%(queue)s = '' OR u.queue = %(queue)s)
  ORDER BY u.day, u.owner_id, u.tag, u.queue, u.sub_cluster_id LIMIT %(most)s
@@ -64,7 +64,7 @@ def tags(owner_id: int, begin: dt.datetime, end: dt.datetime, queue: str = "") -
 
     ``complete``: false where there are more than ``ROWS_MAX``.
     """
-    rows = rows_as_dicts(_TAG_SUMS, _days(owner_id, begin, end, queue, ROWS_MAX + 1))
+    rows = rows_as_dicts(_USED_SUMS, _days(owner_id, begin, end, queue, ROWS_MAX + 1))
     return {"begin": begin, "end": end, "results": rows[:ROWS_MAX], "complete": len(rows) <= ROWS_MAX}
 
 

@@ -11,7 +11,7 @@ from django.db.models.expressions import RawSQL
 
 from controlplane.accounts.models import User
 from controlplane.accounts.rights import visible_jobs_q
-from controlplane.statestore.models import Job, JobEvent, TaskGroup
+from controlplane.statestore.models import Container, Job, JobEvent, Node, TaskGroup
 from controlplane.statestore.queries.paging import Cursor, Page, by_number, page
 from controlplane.statestore.queries.sql import beginning, rows_as_dicts
 from wire.resources import AXES
@@ -66,15 +66,17 @@ STATES = {state.name: (int(state),) for state in JobState} | {
 
 
 # What the job list's address may hold; saved views are made of the same.
-FILTERS = ("state", "queue", "owner", "tag", "name", "kind", "since", "until", "order")
+FILTERS = ("state", "queue", "owner", "tag", "name", "kind", "node", "since", "until", "order")
 ORDERS = {"newest": False, "oldest": True}
 _TOGETHER = 5_000  # jobs that may have been under way together
+_ON_NODES = 10_000  # jobs that nodes of one name may hold containers of
 
 
 @dataclass(frozen=True, slots=True)
 class JobFilter:
     """Filters of the job list; ``None`` leaves one out. ``name`` matches from its beginning.
 
+    node: a node's name, or ``sub-cluster/name``; of jobs that have containers there now.
     since, until: when it was submitted, the end not included.
     """
 
@@ -84,11 +86,12 @@ class JobFilter:
     tag: str | None = None
     name: str | None = None
     kind: str | None = None
+    node: str | None = None
     since: dt.datetime | None = None
     until: dt.datetime | None = None
 
     def terms(self, owner_id: int | None) -> list[Condition]:
-        """What is asked, but for the numbers the times lead to. owner_id: of ``owner``."""
+        """What is asked, but for the numbers the times lead to. owner_id: of ``owner``. A query where a node is."""
         found = []
         if self.states is not None:
             found.append(one_of("state", self.states))
@@ -103,6 +106,8 @@ class JobFilter:
             found.append(Condition("j.name LIKE %s", (beginning(self.name),)))
         if self.kind is not None:
             found.append(one_of("kind", [self.kind]))
+        if self.node is not None:
+            found.append(Condition("j.id = ANY(%s::bigint[])", (_on_node(self.node),)))
         if self.since is not None:
             found.append(Condition("j.submitted_at >= %s", (self.since,)))
         if self.until is not None:
@@ -146,6 +151,14 @@ def visible_ids(user: User, where: JobFilter, at: Cursor, size: int, oldest: boo
             return []
     walk = Walk(at, at.back != oldest, size + 1, *where.bounds())
     return numbers(user, where.terms(owner), walk, where.queue, owner)
+
+
+def _on_node(node: str) -> list[int]:
+    """Jobs that have containers there now. One query."""
+    place, _, name = node.rpartition("/")
+    nodes = Node.objects.filter(name=name, **({"sub_cluster__name": place} if place else {}))
+    there = Container.objects.filter(node_id__in=nodes.values("pk")).order_by("job_id")
+    return list(there.values_list("job_id", flat=True).distinct()[:_ON_NODES])
 
 
 def _rows(jobs: "QuerySet[Job]") -> Iterable[dict[str, Any]]:

@@ -9,6 +9,7 @@ import { usePaletteCommands } from "../../app/palette/commands";
 import { ended } from "../../format/states";
 import { Command, Confirm } from "../../ui/parts";
 import { QueueChoice } from "./QueueChoice";
+import { Revisions } from "./Revisions";
 import { mayAct } from "./rights";
 import { hydractl } from "../../format/shell";
 
@@ -29,6 +30,7 @@ interface Doing {
 function useDoing(job: Job, what: What): Doing {
   const [priority, setPriority] = useState(job.priority);
   const [queue, setQueue] = useState("");
+  const [to, setTo] = useState<number | null>(null);
   const [name, setName] = useState(job.groups.length === 1 || what === "scale" ? (job.groups[0]?.name ?? "") : "");
   const group = job.groups.find((g) => g.name === name);
   const [tasks, setTasks] = useState<number | null>(null);
@@ -61,8 +63,8 @@ function useDoing(job: Job, what: What): Doing {
       };
     }
     case "rollback": return {
-      title: `Roll job ${job.id} back?`, action: "Roll back", command: hydractl("rollback", job.id), body: { revision: job.revision ?? 1 }, ready: true,
-      text: <p>{job.rollout ? `Its tasks that run revision ${job.rollout.revision} already start again, one after the other, with what revision ${job.rollout.previous} was.` : "Its tasks start again, one of a group after the other, with what the last revision before this one was that did not fail."} <span className="mono">hydractl revisions {job.id}</span> lists them.</p>,
+      title: `Roll job ${job.id} back?`, action: "Roll back", command: hydractl("rollback", job.id, ...(to === null ? [] : ["--to", to])), body: { revision: job.revision ?? 1, to }, ready: true,
+      text: <><p>{job.rollout ? `Its tasks that run revision ${job.rollout.revision} already start again, one after the other, with what they ran before.` : "Its tasks start again, one of a group after the other, with what they ran then: as a further revision."}</p><Revisions job={job} to={to} choose={setTo} /></>,
     };
     case "queue": return {
       title: `Move job ${job.id}`, action: "Move", command: hydractl("move", job.id, "--to", queue || "QUEUE"), body: { queue }, ready: queue !== "",

@@ -1,12 +1,14 @@
 /** The live log: follows the end until scrolled away or paused, finds text, and can be saved. */
-import { SegmentedControl, TextInput } from "@mantine/core";
+import { SegmentedControl } from "@mantine/core";
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { useEffect, useMemo, useRef, useState, type KeyboardEvent } from "react";
+import { useEffect, useMemo, useRef, useState } from "react";
 import { Link } from "wouter";
 import { count } from "../../format/units";
-import { Check, Down, Download, LinkIcon, Pause, Play, Search, Up } from "../../ui/icons";
+import { Check, Download, LinkIcon, Pause, Play } from "../../ui/icons";
 import { Empty, Failed, copyText } from "../../ui/parts";
-import { cut, matches, type LogState } from "./log";
+import { Find, hitAt, useFind } from "./Find";
+import { matches, type LogState } from "./log";
+import { Marked } from "./Marked";
 import { BOTH, STREAMS } from "./params";
 import { useLog, type LogView } from "./useLog";
 
@@ -18,20 +20,15 @@ const PHASES: Record<LogView["phase"], string> = {
 
 /** `address`: of this very stream, for others to open. */
 export function Logs({ container, name, stream, choose, address }: { container: string; name: string; stream: string; choose: (stream: string) => void; address: string }) {
-  const [needle, setNeedle] = useState("");
-  const [at, setAt] = useState(0);
+  const find = useFind();
+  const { needle } = find;
   const [paused, setPaused] = useState(false);
   const view = useLog(container, stream);
   const frozen = useRef<LogState>(view.log);
   if (!paused) frozen.current = view.log;
   const log = frozen.current;
   const hits = useMemo(() => matches(log.lines, needle), [log.lines, needle]);
-  const hit = hits.length ? hits[((at % hits.length) + hits.length) % hits.length] : undefined;
-  const onKey = (e: KeyboardEvent) => {
-    if (e.key !== "Enter") return;
-    setAt(at + (e.shiftKey ? -1 : 1));
-    e.preventDefault();
-  };
+  const hit = hits[hitAt(find.at, hits.length) ?? -1];
   const behind = view.log.lines.length + view.log.trimmed - log.lines.length - log.trimmed;
   return (
     <div className="logs" aria-label="Log">
@@ -39,10 +36,7 @@ export function Logs({ container, name, stream, choose, address }: { container: 
         <SegmentedControl size="xs" data={STREAMS} value={stream} onChange={choose} aria-label="Stream" />
         <span className="small muted" role="status" data-phase={view.phase}>{paused ? `Paused${behind ? `, ${count(behind)} new lines` : ""}` : PHASES[view.phase]}</span>
         <span className="grow" />
-        <TextInput aria-label="Find in the log" placeholder="Find" leftSection={<Search />} value={needle} onChange={(e) => { setNeedle(e.currentTarget.value); setAt(0); }} onKeyDown={onKey} />
-        {needle && <span className="small muted" role="status">{hits.length ? `${(((at % hits.length) + hits.length) % hits.length) + 1} of ${count(hits.length)}` : "none"}</span>}
-        <button type="button" className="icon-button" aria-label="Previous match" title="Previous match" disabled={!hits.length} onClick={() => setAt(at - 1)}><Up /></button>
-        <button type="button" className="icon-button" aria-label="Next match" title="Next match" disabled={!hits.length} onClick={() => setAt(at + 1)}><Down /></button>
+        <Find find={find} hits={hits.length} label="Find in the log" />
         <button type="button" className="icon-button" aria-pressed={paused} aria-label={paused ? "Go on" : "Pause"} title={paused ? "Go on" : "Pause"} onClick={() => setPaused(!paused)}>{paused ? <Play /> : <Pause />}</button>
         <LogLink address={address} />
         <button type="button" className="icon-button" aria-label="Save the log" title="Save the log" disabled={!log.lines.length} onClick={() => save(log, `${name}.${stream === BOTH ? "log" : stream}.txt`)}><Download /></button>
@@ -92,7 +86,7 @@ function Lines({ log, mixed, needle, hit, phase }: { log: LogState; mixed: boole
           <div key={row.key} className="line" data-hit={row.index === hit} data-stderr={(mixed && log.onStderr[row.index]) || undefined} style={{ transform: `translateY(${row.start}px)` }}>
             <span className="no" aria-hidden="true">{row.index + 1 + log.trimmed}</span>
             {mixed && log.onStderr[row.index] && <span className="sr">stderr: </span>}
-            <span>{cut(log.lines[row.index] ?? "", needle).map((part, i) => (i % 2 ? <mark key={i}>{part}</mark> : part))}</span>
+            <span><Marked line={log.lines[row.index] ?? ""} needle={needle} /></span>
           </div>
         ))}
       </div>

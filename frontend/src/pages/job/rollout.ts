@@ -1,5 +1,5 @@
 /** How far a service is on its way to another revision. */
-import type { Job } from "../../api/types";
+import type { Job, Revision } from "../../api/types";
 
 /** `2`, or while it is rolled out `3 of 10 tasks at revision 2`. */
 export function rolloutText(job: Pick<Job, "revision" | "rollout">): string {
@@ -8,4 +8,9 @@ export function rolloutText(job: Pick<Job, "revision" | "rollout">): string {
   const failed = r.failures ? `, ${r.failures} of ${r.max_failures + 1} failures` : "";
   const beside = r.standing_in ? `, ${r.standing_in} beside them meanwhile` : "";
   return `${r.updated} of ${r.tasks} tasks at revision ${r.revision}${r.back ? ", going back" : ""}${beside}${failed}`;
+}
+
+/** Revisions it may go back to; while one is rolled out, the one before it alone. */
+export function before(revisions: Revision[], job: Pick<Job, "revision" | "rollout">): Revision[] {
+  return revisions.filter(({ revision }) => (job.rollout ? revision === job.rollout.previous : revision !== job.revision));
 }

@@ -1,7 +1,8 @@
 /** The bar of filters above the job list. */
 import { Button, NativeSelect, TextInput } from "@mantine/core";
-import { useEffect, useState } from "react";
+import { useState } from "react";
 import { JOB_STATES, word } from "../../format/states";
+import { Typed } from "../../ui/typed";
 import { fromInput, toInput, type FilterName, type Filters } from "./filters";
 
 type Set = (name: FilterName, value: string) => void;
@@ -13,6 +14,7 @@ const STATES = [
 const KINDS = [
   { value: "", label: "Any kind" }, { value: "batch", label: "Batch" }, { value: "service", label: "Service" }, { value: "application", label: "Application" },
 ];
+const LABELS = { name: "Name", queue: "Queue", owner: "Owner", tag: "Tag", node: "On node now" };
 const ORDERS = [{ value: "", label: "Newest first" }, { value: "oldest", label: "Oldest first" }];
 
 export function JobFilters({ filters, set, clear }: { filters: Filters; set: Set; clear: () => void }) {
@@ -22,7 +24,7 @@ export function JobFilters({ filters, set, clear }: { filters: Filters; set: Set
     <div className="filters" role="search" aria-label="Filter jobs">
       <Choice label="State" name="state" filters={filters} set={set} data={STATES} />
       <Choice label="Kind" name="kind" filters={filters} set={set} data={KINDS} />
-      {(["name", "queue", "owner", "tag"] as const).map((name) => <TextFilter key={name} name={name} value={filters[name] ?? ""} set={set} />)}
+      {(["name", "queue", "owner", "tag", "node"] as const).map((name) => <Typed key={name} label={LABELS[name]} value={filters[name] ?? ""} set={(text) => set(name, text)} />)}
       {more && <>
         <Moment label="Submitted from" name="since" filters={filters} set={set} />
         <Moment label="Submitted before" name="until" filters={filters} set={set} />
@@ -45,16 +47,4 @@ function Moment({ label, name, filters, set }: { label: string; name: FilterName
     <TextInput type="datetime-local" className="moment" aria-label={label} title={label} value={toInput(filters[name])}
       onChange={(e) => set(name, fromInput(e.currentTarget.value))} />
   );
-}
-
-function TextFilter({ name, value, set }: { name: FilterName; value: string; set: Set }) {
-  const [text, setText] = useState(value);
-  useEffect(() => {
-    if (text === value) return;
-    const id = setTimeout(() => set(name, text), 350);
-    return () => clearTimeout(id);
-  }, [text]); // eslint-disable-line -- what was typed starts the wait, nothing else
-  useEffect(() => setText(value), [value]);
-  const label = name.charAt(0).toUpperCase() + name.slice(1);
-  return <TextInput aria-label={label} placeholder={label} value={text} onChange={(e) => setText(e.currentTarget.value)} />;
 }

@@ -11,6 +11,8 @@ import { BulkActions } from "./BulkActions";
 import { address, command, cursorOf, fromSearch, picked, toQuery, topic, type FilterName } from "./filters";
 import { JobFilters } from "./JobFilters";
 import { JobTable } from "./JobTable";
+import { keepColumns, keptColumns, lookOf, lookQuery, lookWords, type Look } from "./look";
+import { LookBar } from "./LookBar";
 import { SavedViews } from "./SavedViews";
 import "./jobs.css";
 
@@ -28,11 +30,18 @@ function useJobs(search: string) {
 }
 
 export function JobsPage({ me }: { me: Me }) {
-  const { filters, cursor, query, page, error, at } = useJobs(useSearch());
+  const search = useSearch();
+  const { filters, cursor, query, page, error, at } = useJobs(search);
+  const look = lookOf(search, keptColumns());
+  const looks = lookQuery(look);
   const [, go] = useLocation();
   const [chosen, choose] = useState<ReadonlySet<number>>(new Set());
   useEffect(() => choose(new Set()), [query, cursor]);
-  const set = (name: FilterName, value: string) => go(address({ ...filters, [name]: value }), { replace: true });
+  const set = (name: FilterName, value: string) => go(address({ ...filters, [name]: value }, "", looks), { replace: true });
+  const show = (next: Partial<Look>) => {
+    if (next.columns) keepColumns(next.columns);
+    go(address(filters, cursor, lookQuery({ ...look, ...next })), { replace: true });
+  };
   const jobs = page?.results ?? [];
   const oldest = filters.order === "oldest";
   return (
@@ -42,20 +51,22 @@ export function JobsPage({ me }: { me: Me }) {
         {me.role !== "viewer" && <Button renderRoot={(props) => <Link href="/submit" {...props} />}>Submit a job</Button>}
       </div>
       <SavedViews filters={filters} />
-      <JobFilters key={query === "" ? "none" : "some"} filters={filters} set={set} clear={() => go("/jobs")} />
+      <JobFilters key={query === "" ? "none" : "some"} filters={filters} set={set} clear={() => go(address({}, "", looks))} />
+      <LookBar look={look} set={show} />
       {error && page && <StaleLine at={at} why={error.detail} />}
       {chosen.size > 0 && <BulkActions jobs={picked(jobs, chosen)} clear={() => choose(new Set())} />}
       <Card flush label="Jobs">
-        {page ? <JobTable jobs={jobs} filtered={query !== ""} me={me} chosen={chosen} choose={choose} />
+        {page ? <JobTable jobs={jobs} filtered={query !== ""} me={me} chosen={chosen} choose={choose} look={look} sort={(sort) => show({ sort })} />
           : error ? <div className="body"><Failed error={error} /></div> : <Loading lines={6} label="Loading jobs" />}
       </Card>
       <div className="row wrap">
-        <Command text={command(filters)} />
+        <Command text={command(filters, lookWords(look))} />
         <span className="grow" />
-        {cursor !== "" && <span className="muted small job-list-foot">As it was when read; <Link href={address(filters)}>the first page</Link> is live</span>}
+        {look.sort && (page?.next || page?.previous) && <span className="muted small job-list-foot" role="status">Sorted are the {jobs.length} jobs of this page</span>}
+        {cursor !== "" && <span className="muted small job-list-foot">As it was when read; <Link href={address(filters, "", looks)}>the first page</Link> is live</span>}
         <div className="row">
-          <Button variant="default" disabled={cursor === "" || !page?.previous} onClick={() => go(address(filters, cursorOf(page?.previous)))}>{oldest ? "Older" : "Newer"}</Button>
-          <Button variant="default" disabled={!page?.next} onClick={() => go(address(filters, cursorOf(page?.next)))}>{oldest ? "Newer" : "Older"}</Button>
+          <Button variant="default" disabled={cursor === "" || !page?.previous} onClick={() => go(address(filters, cursorOf(page?.previous), looks))}>{oldest ? "Older" : "Newer"}</Button>
+          <Button variant="default" disabled={!page?.next} onClick={() => go(address(filters, cursorOf(page?.next), looks))}>{oldest ? "Newer" : "Older"}</Button>
         </div>
       </div>
     </>

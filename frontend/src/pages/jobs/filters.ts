@@ -2,7 +2,7 @@
 import { localInput } from "../../format/units";
 import { hydractl } from "../../format/shell";
 
-const FILTERS = ["state", "queue", "owner", "tag", "name", "kind", "since", "until", "order"] as const;
+const FILTERS = ["state", "queue", "owner", "tag", "name", "kind", "node", "since", "until", "order"] as const;
 export type FilterName = (typeof FILTERS)[number];
 export type Filters = Partial<Record<FilterName, string>>;
 
@@ -32,8 +32,9 @@ export function topic(filters: Filters): string {
   return query ? `jobs?${query}` : "jobs";
 }
 
-export function command(filters: Filters): string {
-  return hydractl("jobs", ...FILTERS.filter((n) => filters[n]).flatMap((n) => [`--${n}`, filters[n]]));
+/** more: further words. */
+export function command(filters: Filters, more: string[] = []): string {
+  return hydractl("jobs", ...FILTERS.filter((n) => filters[n]).flatMap((n) => [`--${n}`, filters[n]]), ...more);
 }
 
 /** What keeps the view under a name from a shell. */
@@ -47,11 +48,11 @@ export function cursorOf(address: string | null | undefined): string {
   return new URLSearchParams(address.slice(address.indexOf("?") + 1)).get("cursor") ?? "";
 }
 
-/** The address of the list under these filters, from that page on. */
-export function address(filters: Filters, cursor = ""): string {
+/** The address of the list under these filters, from that page on. look: what it says of columns and sorting. */
+export function address(filters: Filters, cursor = "", look = ""): string {
   const query = toQuery(filters);
   const at = cursor ? `cursor=${encodeURIComponent(cursor)}` : "";
-  const search = [query, at].filter(Boolean).join("&");
+  const search = [query, look, at].filter(Boolean).join("&");
   return search ? `/jobs?${search}` : "/jobs";
 }
 

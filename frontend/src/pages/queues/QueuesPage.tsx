@@ -7,9 +7,9 @@ import type { PageProps } from "../../app/pages";
 import { RESOURCES } from "../../format/resources";
 import { useLiveness, useTopic } from "../../live/hooks";
 import { Card, Command, Failed, Loading, Notice, Stale, useNow } from "../../ui/parts";
+import { Ledger } from "../usage/Ledger";
 import { Drawer } from "./Drawer";
 import { MatrixView } from "./MatrixView";
-import { MyUse } from "./MyUse";
 import { Legend } from "./QueueBar";
 import { TreeView } from "./TreeView";
 import { CHOICES, rowsOf, visible, type Scale, type Sort } from "./tree";
@@ -38,7 +38,7 @@ export default function QueuesPage({ me }: PageProps) {
           {tabs.map(([tab, name]) => <button key={tab} type="button" aria-pressed={view.tab === tab} onClick={() => set({ tab })}>{name}</button>)}
         </div>
       </div>
-      {view.tab === "use" ? <MyUse days={view.days} choose={(days) => set({ days })} me={me} /> : <Live view={view} set={set} tenant={me.role === "tenant"} />}
+      {view.tab === "use" ? <Ledger shown={{ days: view.days, owner: view.owner, queue: view.of }} choose={({ queue, ...next }) => set(queue === undefined ? next : { ...next, of: queue })} me={me} /> : <Live view={view} set={set} tenant={me.role === "tenant"} />}
       <Command text={command(view)} />
     </>
   );

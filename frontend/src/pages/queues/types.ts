@@ -6,5 +6,3 @@ export type QueueLayout = Schemas["QueueLayout"];
 export type QueueUse = Schemas["QueueUse"];
 export type QueueMatrix = Schemas["QueueMatrix"];
 export type QueueDetail = Schemas["QueueDetail"];
-export type UsedHours = Schemas["UsedHours"];
-export type UsedTags = Schemas["UsedTags"];

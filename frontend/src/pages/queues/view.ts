@@ -1,6 +1,7 @@
 /** What is chosen on the page, as its address says it, so that a link shows the same. */
 import { CHOICES, SCALES, SORTS, type Scale, type Sort } from "./tree";
 import { hydractl } from "../../format/shell";
+import { command as used, daysOf } from "../usage/ledger";
 
 export const TABS = ["tree", "matrix", "use"] as const;
 export type Tab = (typeof TABS)[number];
@@ -21,14 +22,15 @@ export interface View {
   under: string;
   partition: string;
   skip: number;
-  /** Days of use. */
+  /** Of use: days, whose, and of which queue. */
   days: number;
+  owner: string;
+  of: string;
 }
 
 export function fromSearch(search: string): View {
   const p = new URLSearchParams(search);
   const one = <T extends string>(name: string, of: readonly T[]): T => of.find((v) => v === p.get(name)) ?? of[0]!;
-  const days = Number(p.get("days"));
   const skip = Number(p.get("skip"));
   return {
     tab: one("tab", TABS), resource: one("resource", CHOICES), sort: one("sort", SORTS), scale: one("bars", SCALES),
@@ -36,7 +38,7 @@ export function fromSearch(search: string): View {
     under: p.get("under") ?? "root", partition: p.get("partition") ?? "",
     toggled: new Set((p.get("toggled") ?? "").split(",").filter(Boolean)),
     skip: Number.isInteger(skip) && skip > 0 ? skip : 0,
-    days: [1, 7, 30, 90].includes(days) ? days : 7,
+    days: daysOf(p.get("days")), owner: p.get("owner")?.trim() ?? "", of: p.get("of") ?? "",
   };
 }
 
@@ -54,6 +56,8 @@ export function toSearch(view: View): string {
   put("partition", view.partition, "");
   put("skip", String(view.skip), "0");
   put("days", String(view.days), "7");
+  put("owner", view.owner, "");
+  put("of", view.of, "");
   put("queue", view.queue, "");
   return p.toString();
 }
@@ -65,7 +69,7 @@ export function named(names: string[]): string {
 
 /** The same view from a shell. */
 export function command(view: View): string {
-  if (view.tab === "use") return hydractl("usage", "--days", view.days);
+  if (view.tab === "use") return used({ days: view.days, owner: view.owner, queue: view.of });
   const flags = view.tab === "matrix" ? ["--matrix", ...(view.under === "root" ? [] : ["--under", view.under])] : ["--tree"];
   if (view.tab === "tree" && view.place) flags.push("--sub-cluster", view.place);
   if (view.resource !== "dominant") flags.push("--resource", view.resource);

@@ -1,13 +1,15 @@
 /** Charts over time with what was changed marked on them; any moment of them can be looked at. */
 import "../../styles/usage.css";
-import { useMemo, useState } from "react";
+import { useMemo } from "react";
 import { Link, useLocation, useSearch } from "wouter";
 import type { PageProps } from "../../app/pages";
 import { Chart } from "../../charts/Chart";
 import { Command, Failed, Loading, Stale, useNow } from "../../ui/parts";
-import { MyUse } from "../queues/MyUse";
+import { Tabs } from "../../ui/tabs";
 import { Events } from "./Events";
 import { InstantPanel } from "./InstantPanel";
+import { Ledger } from "./Ledger";
+import { shownOf, shownQuery } from "./ledger";
 import { Scrubber } from "./Scrubber";
 import { Toolbar } from "./Toolbar";
 import { useScopes } from "./scopes";
@@ -18,33 +20,43 @@ const POINTS = 300;
 const TAIL_MS = 10_000;
 const STALE_MS = 45_000;
 
-export default function UsagePage({ me }: PageProps) {
-  const search = useSearch();
-  const [, go] = useLocation();
-  const asked = parse(search);
-  const scopes = useScopes(me, asked.scope ? null : "");
-  const view = { ...asked, scope: asked.scope || (scopes.options[0] ?? "") };
-  const show = (next: Partial<View>, replace = false) => go(`/usage${address({ ...view, ...next })}`, { replace });
+const ACCOUNTS = "/usage/accounts";
+
+export default function UsagePage({ me, rest }: PageProps) {
+  const scopes = useScopes(me, "");
+  const queues = me.role !== "tenant" || scopes.options.length > 0;
+  const tabs = [{ to: "/usage", name: me.role === "tenant" ? "My queues" : "Cluster and queues" }, { to: ACCOUNTS, name: me.role === "tenant" ? "My jobs" : "Accounts" }];
+  const here = rest === "accounts" ? ACCOUNTS : "/usage";
   return (
     <div className="usage">
       <div className="page-head"><h1 className="grow">Usage over time</h1></div>
-      {scopes.error && <Failed error={scopes.error} />}
-      {scopes.busy && !view.scope ? <Loading label="Loading what there is to show" />
-        : view.scope ? <History view={view} show={show} me={me} />
-        : !scopes.error && <OwnUse me={me} />}
+      {queues && <Tabs label="Whose use" tabs={tabs} here={here} />}
+      {here === ACCOUNTS ? <Account me={me} /> : <Queues me={me} scopes={scopes} />}
     </div>
   );
 }
 
-/** For who may look at no whole queue. */
-function OwnUse({ me }: { me: PageProps["me"] }) {
-  const [days, choose] = useState(7);
+/** Charts of what an account may look at as a whole; of who may at no queue, his own use. */
+function Queues({ me, scopes }: { me: PageProps["me"]; scopes: ReturnType<typeof useScopes> }) {
+  const asked = parse(useSearch());
+  const [, go] = useLocation();
+  const view = { ...asked, scope: asked.scope || (scopes.options[0] ?? "") };
+  const show = (next: Partial<View>, replace = false) => go(`/usage${address({ ...view, ...next })}`, { replace });
+  if (view.scope) return <History view={view} show={show} me={me} />;
+  if (scopes.error) return <Failed error={scopes.error} />;
+  if (scopes.busy) return <Loading label="Loading what there is to show" />;
   return (
     <>
       <p className="muted">What the jobs of your account used. Charts of a whole queue are for those to whom an operator grants it.</p>
-      <MyUse days={days} choose={choose} me={me} />
+      <Account me={me} />
     </>
   );
+}
+
+function Account({ me }: { me: PageProps["me"] }) {
+  const shown = shownOf(useSearch());
+  const [path, go] = useLocation();
+  return <Ledger shown={shown} choose={(next) => go(`${path}${shownQuery({ ...shown, ...next })}`, { replace: true })} me={me} />;
 }
 
 function History({ view, show, me }: { view: View; show: (next: Partial<View>, replace?: boolean) => void; me: PageProps["me"] }) {

@@ -1,0 +1,25 @@
+/** To which of its revisions a service goes back: since when it ran each, by whom, and what became of it. */
+import type { Job, Page, Revision } from "../../api/types";
+import { moment } from "../../format/units";
+import { useRead } from "../../live/hooks";
+import { Failed, Loading } from "../../ui/parts";
+import { before } from "./rollout";
+
+/** `to`: null for the last that did not fail. */
+export function Revisions({ job, to, choose }: { job: Job; to: number | null; choose: (to: number | null) => void }) {
+  const read = useRead<Page<Revision>>(`/jobs/${job.id}/revisions`, job.revision);
+  if (read.error && !read.data) return <Failed error={read.error} retry={() => void read.refetch()} />;
+  if (!read.data) return <Loading label="Loading the revisions" />;
+  return (
+    <fieldset className="choices revisions">
+      <legend>Back to</legend>
+      <label><input type="radio" name="revision" checked={to === null} onChange={() => choose(null)} /><span>{job.rollout ? `What it ran before, revision ${job.rollout.previous}` : "The last one that did not fail"}</span></label>
+      {before(read.data.results, job).map((r) => (
+        <label key={r.revision}>
+          <input type="radio" name="revision" checked={to === r.revision} onChange={() => choose(r.revision)} />
+          <span>Revision {r.revision}{r.back !== null && `, the same as ${r.back}`}<span className="small muted">{moment(r.at)} by {r.by}{r.outcome && `; ${r.outcome}`}</span></span>
+        </label>
+      ))}
+    </fieldset>
+  );
+}
