@@ -1,1 +1,0 @@
-import{Q as e,rt as t}from"./index.4dc66bc89279.js";function n(n,r={getInitialValueInEffect:!0}){let i=t(n,r),{colorScheme:a}=e();return a===`auto`?i:a}export{n as t};
