@@ -59,5 +59,5 @@ def _reasons(parts: Iterable[lanes.Run], environ: Mapping[str, str]) -> list[str
 
 
 def _broke(part: lanes.Run) -> bool:
-    """Whether pytest itself failed, and not a test."""
-    return part.status not in {0, 1} or (part.status == 1 and not part.outcomes().failed())
+    """Whether pytest itself failed, and no test, nor the loading of one."""
+    return part.status != 0 and not (part.status in {1, 2} and part.outcomes().failed())
