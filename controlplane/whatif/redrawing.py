@@ -47,8 +47,9 @@ def redrawn(samples: Sequence[Sequence[Submission]], span_s: float, seed: int) -
 def block_note(span_s: float, told: int = 1) -> str:
     """What a reader has to know of resampled jobs. told: seeds whose jobs came so."""
     first = "first" if told == 1 else f"first {told}"
+    part = words.value(span_s / BLOCKS, "s")
     return (
         f"Of every seed but the {first} the jobs are drawn anew, alike for all policies: the time in which they came "
-        f"has {BLOCKS} parts of {words.value(span_s / BLOCKS, "s")}, and each is replaced by one that is drawn of these. "
+        f"has {BLOCKS} parts of {part}, and each is replaced by one that is drawn of these. "
         "Figures are those of the jobs as they came; how much the others differ tells how far these may be off."
     )
