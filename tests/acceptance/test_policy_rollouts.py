@@ -65,15 +65,24 @@ def test_without_hints_a_version_is_taken_in_all_the_same(stack: Stack, operator
 
 def test_a_staged_version_holds_at_its_stage_first_and_then_everywhere(operator: Client) -> None:
     before = operator.policy().version
-    stages = [{"sub_clusters": ["west"], "soak_s": 6.0}]
-    row = operator.roll_out(document("spread"), "slowly", stages=stages)
-    assert isinstance(row, Rollout)
-    wait_until(lambda: operator.rollout(row.id).state == "soaking", 30, "west soaks")
-    wait_until(lambda: versions(operator) == {"east": before, "west": row.version}, 10, "west runs it, east does not")
+    held = staged(operator, "pack", 600.0)
+    wait_until(lambda: operator.rollout(held.id).state == "soaking", 30, "west soaks")
+    wait_until(lambda: versions(operator) == {"east": before, "west": held.version}, 10, "west runs it, east does not")
     assert operator.policy().version == before
+    operator.steer_rollout(held.id, "abort", "west has shown enough")
+    assert ended(operator, held.id).state == "rolled_back"
+    row = staged(operator, "spread", 0.0)
     assert ended(operator, row.id).state == "completed"
     converged(operator, row.version)
     assert set(versions(operator).values()) == {row.version}
+
+
+def staged(operator: Client, fill: str, soak_s: float) -> Rollout:
+    """A rollout to west, so long, and then to all."""
+    stages = [{"sub_clusters": ["west"], "soak_s": soak_s}]
+    row = operator.roll_out(document(fill), "slowly", stages=stages)
+    assert isinstance(row, Rollout)
+    return row
 
 
 def test_a_version_that_harms_is_taken_back_by_itself(stack: Stack, operator: Client) -> None:

@@ -82,15 +82,24 @@ class Federation(Cluster):
 
     def __enter__(self) -> "Federation":
         super().__enter__()
+        try:
+            self._begin()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def _begin(self) -> None:
         for name in ("worker-a", "worker-b"):
             self.stack.hold(name)
         self.workers["duties"] = self._worker("duties", "control")
         for name in NAMES:
             self.lead(name)
-            self.machines[name] = [Machine(self, name, number) for number in range(NODES)]
+            self.machines[name] = []
+            for number in range(NODES):
+                self.machines[name].append(Machine(self, name, number))
         wait_until(lambda: self.up() == NODES * len(NAMES), 60, "every node is up")
         self._push()
-        return self
 
     def __exit__(self, *exc: object) -> None:
         for machine in [m for some in self.machines.values() for m in some]:

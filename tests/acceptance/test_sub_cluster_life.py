@@ -64,10 +64,10 @@ def test_a_third_sub_cluster_joins_works_is_drained_and_leaves(tmp_path: Path) -
             with pytest.raises(HydraError, match="drain it first"):
                 operator.decommission_sub_cluster("third")
 
-            seen = operator.sub_cluster_drain_preview("third", deadline_s=3)
+            seen = operator.sub_cluster_drain_preview("third", deadline_s=15)
             assert (seen.jobs, seen.containers, seen.unknown) == (1, 3, 3) and seen.fits, seen
             assert {s.sub_cluster for s in seen.others} == {"east", "west"} and not seen.tied
-            drained = operator.drain_sub_cluster("third", deadline_s=3, message="the hall is sold")
+            drained = operator.drain_sub_cluster("third", deadline_s=15, message="the hall is sold")
             assert drained.state == "draining" and drained.left == Left(jobs=1, containers=3)
             with pytest.raises(HydraError, match="still has 1 job and 3 containers"):
                 operator.decommission_sub_cluster("third")

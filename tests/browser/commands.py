@@ -1,5 +1,6 @@
 """The commands that pages show: each is one that hydractl takes, so that a renamed option turns a test red."""
 
+import functools
 import re
 import shlex
 from collections.abc import Iterable
@@ -61,9 +62,12 @@ def mistake(text: str) -> str:
     return ""
 
 
+_command = functools.cache(lambda: typer.main.get_command(app))  # which takes as long as many commands
+
+
 def _parse(words: list[str]) -> None:
     """As ``hydractl`` does before it runs anything."""
-    command, context = typer.main.get_command(app), None
+    command, context = _command(), None
     while True:
         context = command.make_context(command.name, words, parent=context)
         if not isinstance(command, typer.core.TyperGroup):

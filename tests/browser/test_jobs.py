@@ -1,9 +1,13 @@
 """A tenant's life with jobs in the browser: a form, a wait and its reason, logs that survive, views that are kept."""
 
 import re
+import tempfile
 import uuid
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
+import pytest
 from playwright.sync_api import Page, Route, expect
 
 from tests.browser.barriers import barriers
@@ -20,6 +24,14 @@ def group(command: str, **more: Any) -> dict[str, Any]:
 def submitted(site: Stack, **job: Any) -> int:
     spec = {"name": f"job-{uuid.uuid4().hex[:8]}", "queue": "root.default"} | job
     return int(site.client().submit(spec).id)
+
+
+@pytest.fixture
+def gate() -> Iterator[Path]:
+    """A file that tasks see once it is there."""
+    with tempfile.TemporaryDirectory(prefix="hydra-gate-") as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder) / "open"
 
 
 def in_small_pages(route: Route) -> None:
@@ -101,8 +113,9 @@ def test_a_job_that_waits_says_why_moves_up_and_is_submitted_again(signed_in: Pa
     site.client().kill(job)
 
 
-def test_a_log_goes_on_where_it_broke_off(signed_in: Page, site: Stack) -> None:
-    job = submitted(site, groups=[group("for i in $(seq 1 40); do echo mark-$i; sleep 0.2; done")])
+def test_a_log_goes_on_where_it_broke_off(signed_in: Page, site: Stack, gate: Path) -> None:
+    wait = f"[ $i -lt 4 ] || until [ -e {gate} ]; do echo more; sleep 0.2; done"
+    job = submitted(site, groups=[group(f"for i in $(seq 1 40); do echo mark-$i; {wait}; done")])
     signed_in.goto(f"/jobs/{job}")
     log = signed_in.get_by_test_id("log")
     expect(log).to_contain_text("mark-3")
@@ -114,6 +127,7 @@ def test_a_log_goes_on_where_it_broke_off(signed_in: Page, site: Stack) -> None:
 
     signed_in.route(re.compile("/logs"), cut)
     expect(signed_in.locator("[data-phase=reconnecting]")).to_be_visible()
+    gate.touch()
     signed_in.unroute(re.compile("/logs"))
     ended(signed_in, "SUCCEEDED")
     signed_in.get_by_label("Find in the log").fill("mark-")

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import httpx
 import psutil
 import pytest
 from django.db import connection, transaction
@@ -55,13 +56,16 @@ class Asked:
 
 @contextmanager
 def asking(api: Any) -> Iterator[list[int]]:
-    """Somebody asks for little, again and again; what it was answered."""
+    """Somebody asks for little, again and again, within its share on slow machines too; what it was answered."""
     answered, end = list[int](), threading.Event()
 
     def ask() -> None:
         with api:
-            while not end.wait(0.05):
-                answered.append(api.get("jobs").status_code)
+            while not end.wait(0.2):
+                try:
+                    answered.append(api.get("jobs").status_code)
+                except httpx.HTTPError:
+                    answered.append(0)
 
     thread = threading.Thread(target=ask)
     thread.start()
@@ -113,7 +117,7 @@ def test_a_worker_or_the_template_that_ends_costs_one_answer_at_most(world: Worl
 
 
 def test_who_asks_for_much_while_others_ask_is_answered_beside_and_others_are_not(world: World) -> None:
-    little = whole_web(HYDRA_ACCOUNT_SHARE="0.001")
+    little = whole_web(HYDRA_ACCOUNT_SHARE="0.1")
     with little as (url, web), client(url, world) as api, asking(client(url, world, "other")) as answered:
         assert api.get("jobs").status_code == 200 and not beside(web)[1]
         for _ in range(50):

@@ -12,6 +12,8 @@ from tests.limits import no_sooner
 from tests.patience import lasting, let_pass
 from wire.states import ContainerReason, ContainerState, NodeHealth
 
+HEARD_WITHIN_S = 5.0  # of an agent, else its containers end: longer than a busy machine keeps one waiting
+
 
 def alive(pid: int) -> bool:
     try:
@@ -169,13 +171,13 @@ def test_a_restarted_redis_without_users_is_joined_again(plane: Plane, node: Nod
 
 
 def test_a_node_cut_off_for_too_long_stops_its_containers(plane: Plane, tmp_path: Path) -> None:
-    plane.max_disconnect_s = 2.0
+    plane.max_disconnect_s = HEARD_WITHIN_S
     node = NodeProcess(plane, tmp_path / "cut").start()
     try:
         cid = plane.add(["sleep", "60"])
         plane.in_state(cid, ContainerState.RUNNING)
         pid = node.pid_of(cid)
-        with no_sooner(1.5, "it was stopped"):
+        with no_sooner(HEARD_WITHIN_S - 0.5, "it was stopped"):
             plane.valkey.stop()
             wait_for(lambda: not alive(pid), "it is stopped")
         assert node.log().count("Redis cannot be reached") == 1, "said once"
@@ -187,13 +189,13 @@ def test_a_node_cut_off_for_too_long_stops_its_containers(plane: Plane, tmp_path
 
 
 def test_containers_of_an_agent_that_hangs_end_by_themselves(plane: Plane, tmp_path: Path) -> None:
-    plane.max_disconnect_s = 2.0
+    plane.max_disconnect_s = HEARD_WITHIN_S
     node = NodeProcess(plane, tmp_path / "hung").start()
     try:
         cid = plane.add(["sleep", "3600"])
         plane.in_state(cid, ContainerState.RUNNING)
         pid = node.pid_of(cid)
-        let_pass(3.0)
+        let_pass(HEARD_WITHIN_S + 1)
         assert alive(pid)  # an agent that has nothing to say is not one that hangs
         assert node.process is not None
         node.process.send_signal(signal.SIGSTOP)
@@ -205,7 +207,7 @@ def test_containers_of_an_agent_that_hangs_end_by_themselves(plane: Plane, tmp_p
 
 
 def test_containers_of_a_dead_agent_end_by_themselves(plane: Plane, tmp_path: Path) -> None:
-    plane.max_disconnect_s = 1.0
+    plane.max_disconnect_s = HEARD_WITHIN_S
     node = NodeProcess(plane, tmp_path / "dead").start()
     try:
         cid = plane.add(["sleep", "60"])
