@@ -1,7 +1,6 @@
 """Fixtures for all tests. Those that touch the database get the embedded one by themselves."""
 
 import gc
-import os
 import signal
 import sys
 import warnings
@@ -14,7 +13,7 @@ from django.db import connections
 from pytest_django import DjangoDbBlocker
 
 from controlplane.embedded.home import Home
-from tests import emptying
+from tests import emptying, seeds
 from tests.failing import FAILED
 from tests.homes import ready_made
 from tests.stack import Stack
@@ -55,7 +54,7 @@ def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: N
 @pytest.fixture(scope="session")
 def soak() -> bool:
     """Whether the long variants are wanted."""
-    return os.environ.get("HYDRA_SOAK") == "1"
+    return seeds.SOAK
 
 
 @pytest.fixture

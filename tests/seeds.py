@@ -25,7 +25,8 @@ def some(usual: int, soaking: int) -> range:
     return range(_FIRST, _FIRST + soaking) if SOAK else range(usual)
 
 
-def drawn(usual: int) -> Random:
+def drawn(usual: int | str) -> Random:
     """From this seed, or with ``--soak`` from one of the run's own; told where the test fails."""
-    print(f"drawn from seed {_FIRST + usual}" + (f" ({NAME}={_FIRST})" if SOAK else ""))
-    return Random(_FIRST + usual)
+    seed = f"{_FIRST} {usual}" if SOAK else usual
+    print(f"drawn from seed {seed!r}" + (f" ({NAME}={_FIRST})" if SOAK else ""))
+    return Random(seed)

@@ -5,13 +5,13 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from random import Random
 
 import pytest
 
 from nodemanager.listening import Reachable, listeners, sockets_of
 from tests import mutations
 from tests.patience import wait_until
+from tests.seeds import drawn
 from wire import execs, streams
 from wire.execs import ExecError
 from wire.streams import Kind, Refused, Streams
@@ -214,7 +214,7 @@ def test_more_than_a_window_is_refused() -> None:
 
 @pytest.mark.parametrize("end", ["person", "node"])
 def test_whatever_is_said_of_streams_is_taken_or_refused_and_leaves_nothing(end: str, soak: bool) -> None:
-    rng = Random() if soak else Random(5)
+    rng = drawn(5)
     sound = [
         streams.message(Kind.OPEN, number, b"\0\1") if end == "node" else streams.message(Kind.DATA, number, b"x")
         for number in (1, 2, 3)
