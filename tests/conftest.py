@@ -16,6 +16,7 @@ from controlplane.embedded.home import Home
 from tests import emptying, seeds
 from tests.failing import FAILED
 from tests.homes import ready_made
+from tests.machine import FACTOR
 from tests.stack import Stack
 from tests.stores import migrated
 
@@ -26,6 +27,13 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 LONG = ("browser", "acceptance")
 SHARED = "cluster"  # fixture of the acceptance tests
 STORE_S = 60  # for a connection of the test itself: no promise is in it
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """pytest's own limit, of a quick machine, outlasts patience, which is stretched as well."""
+    if not hasattr(config, "workerinput"):  # those are told by the process that began the run
+        config.option.timeout *= FACTOR
 
 
 @pytest.fixture(scope="session")

@@ -29,7 +29,7 @@ class Promise:
         return f"limit {self.limit_s:6.2f} s  {slowest} of {self.times:3}  {self.name} ({self.stall})"
 
     def rest_of_row(self) -> str:
-        on = self.machine if self.stall.quiet else f"{self.machine}; {self.stall}"
+        on = self.machine if self.stall.quiet else f"{self.machine}; beside other work"
         return f"{self.limit_s:g} | {self.took_s:.2f} | {self.times} | {on}"
 
 

