@@ -32,8 +32,7 @@ STORE_S = 60  # for a connection of the test itself: no promise is in it
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
     """pytest's own limit, of a quick machine, outlasts patience, which is stretched as well."""
-    if not hasattr(config, "workerinput"):  # those are told by the process that began the run
-        config.option.timeout *= FACTOR
+    config.option.timeout *= FACTOR
 
 
 @pytest.fixture(scope="session")
