@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from django.core.management.base import CommandError
+
 from benchmarks.stack import REPO
 
 CLOSING = re.compile(r"^(\d+) passed, (\d+) failed, (\d+) skipped$", re.MULTILINE)
@@ -89,10 +91,9 @@ def main(argv: list[str]) -> dict[str, Any]:
     parser.add_argument("--busy", type=int, default=0, help="processes that work beside it")
     parser.add_argument("--defects", action="store_true", help="plant defects instead; each is to be found")
     options = parser.parse_args(argv)
-    if options.defects:
-        found = {defect.name: look_for(defect) for defect in DEFECTS}
-        return {"planted": len(found), "found": sum(bool(tests) for tests in found.values()), "by": found}
     with busy(options.busy):
+        if options.defects:
+            return plant()
         runs = [run() for _ in range(options.runs)]
     minutes = [r["minutes"] for r in runs]
     return {
@@ -106,11 +107,19 @@ def main(argv: list[str]) -> dict[str, Any]:
     }
 
 
+def plant() -> dict[str, Any]:
+    """One defect after another, and the tests that found each. Raises ``CommandError`` when one was missed."""
+    found = {defect.name: look_for(defect) for defect in DEFECTS}
+    if missed := [name for name, tests in found.items() if not tests]:
+        raise CommandError(f"{len(missed)} of {len(found)} defects were not found: {'; '.join(missed)}")
+    return {"planted": len(found), "found": len(found), "by": found}
+
+
 def run() -> dict[str, Any]:
     """The gate in a clone that has nothing installed."""
     with clone() as project:
         began = time.monotonic()
-        said = outcome(project, ["bash", ".ci/run"])
+        said = outcome(project, ["bash", ".ci/run"])[1]
         minutes = round((time.monotonic() - began) / 60, 2)
     closing = CLOSING.search(said)
     failed = int(closing[2]) if closing else -1  # it did not come to its end
@@ -120,24 +129,34 @@ def run() -> dict[str, Any]:
 
 
 def keep(said: str) -> None:
-    """What a red run said, in a file whose name is told."""
+    """What a run said that did not end as it should, in a file whose name is told."""
     with tempfile.NamedTemporaryFile("w", prefix="hydra-gate-", suffix=".log", delete=False) as log:
         log.write(said)
-    print(f"red: {log.name}", file=sys.stderr, flush=True)
+    print(f"its words: {log.name}", file=sys.stderr, flush=True)
 
 
 def look_for(defect: Defect) -> list[str]:
-    """The tests that fail with it."""
+    """The tests that fail with it; none where the gate is green, or red for another reason than a failed test."""
     with clone() as project:
         file = project / defect.file
         text = file.read_text()
         if text.count(defect.before) != 1:
             sys.exit(f"bench gate: {defect.file} does not hold once what {defect.name!r} is planted in")
         file.write_text(text.replace(defect.before, defect.after))
-        said = outcome(project, [sys.executable, "manage.py", "test", "--stage", defect.stage])
-    tests = FAILED.findall(said)
-    print(f"{defect.name}: {len(tests)} tests of {defect.stage} fail", file=sys.stderr, flush=True)
+        status, said = outcome(project, [sys.executable, "manage.py", "test", "--stage", defect.stage])
+    tests = caught(status, said)
+    print(f"{defect.name}: {len(tests)} tests of {defect.stage} fail: {' '.join(tests)}", file=sys.stderr, flush=True)
+    if not tests:
+        keep(said)
     return tests
+
+
+def caught(status: int, said: str) -> list[str]:
+    """The tests that the gate names at its end as failed; the output of pytest above it names them as well."""
+    closing = CLOSING.search(said)
+    if status == 0 or closing is None or closing[2] == "0":
+        return []
+    return sorted(set(FAILED.findall(said)))
 
 
 @contextmanager
@@ -152,13 +171,13 @@ def clone() -> Iterator[Path]:
         yield project
 
 
-def outcome(project: Path, command: list[str]) -> str:
-    """All that it says, with no setting of this process."""
+def outcome(project: Path, command: list[str]) -> tuple[int, str]:
+    """Its exit status and all that it says, with no setting of this process."""
     environ = {k: v for k, v in os.environ.items() if not k.startswith(OURS)}
     ours = str(Path(sys.prefix) / "bin")
     environ |= {"PATH": os.pathsep.join(p for p in os.environ["PATH"].split(os.pathsep) if p != ours), "CI": "true"}
     done = subprocess.run(command, cwd=project, env=environ, capture_output=True, text=True, check=False)
-    return done.stdout + done.stderr
+    return done.returncode, done.stdout + done.stderr
 
 
 @contextmanager

@@ -1,7 +1,6 @@
 """Fixtures for all tests. Those that touch the database get the embedded one by themselves."""
 
 import gc
-import os
 import signal
 import sys
 import warnings
@@ -14,9 +13,10 @@ from django.db import connections
 from pytest_django import DjangoDbBlocker
 
 from controlplane.embedded.home import Home
-from tests import emptying
+from tests import emptying, seeds
 from tests.failing import FAILED
 from tests.homes import ready_made
+from tests.machine import FACTOR
 from tests.stack import Stack
 from tests.stores import migrated
 
@@ -27,6 +27,12 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 LONG = ("browser", "acceptance")
 SHARED = "cluster"  # fixture of the acceptance tests
 STORE_S = 60  # for a connection of the test itself: no promise is in it
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """pytest's own limit, of a quick machine, outlasts patience, which is stretched as well."""
+    config.option.timeout *= FACTOR
 
 
 @pytest.fixture(scope="session")
@@ -55,7 +61,7 @@ def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: N
 @pytest.fixture(scope="session")
 def soak() -> bool:
     """Whether the long variants are wanted."""
-    return os.environ.get("HYDRA_SOAK") == "1"
+    return seeds.SOAK
 
 
 @pytest.fixture

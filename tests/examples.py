@@ -1,10 +1,9 @@
 """How properties are tried: on how many examples, and on which. Always the same ones, but with ``--soak``."""
 
-import os
-
 from hypothesis import HealthCheck, settings
 
-SOAK = os.environ.get("HYDRA_SOAK") == "1"
+from tests.seeds import SOAK
+
 LEAST = 25
 
 # How fast a machine is, and what else it does, is no property of the code. The same examples in each run, so that a

@@ -16,6 +16,8 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from unittest import mock
 
+from tests.machine import FACTOR
+
 _LIBRARIES = (
     "celery", "channels_redis.pubsub", "cryptography.x509", "django.core.handlers.asgi",
     "django.core.management", "django.db.backends.postgresql.base", "django.db.models.sql.compiler", "django.test",
@@ -57,7 +59,11 @@ class Loaded:
 def run(
     words: Sequence[str], env: Mapping[str, str], cwd: Path, stdin: str = "", timeout_s: float = 120
 ) -> "subprocess.CompletedProcess[str]":
-    """As ``subprocess.run`` with both outputs captured. Raises ``TimeoutExpired``."""
+    """As ``subprocess.run`` with both outputs captured. Raises ``TimeoutExpired``.
+
+    timeout_s: on a quick machine.
+    """
+    timeout_s *= FACTOR
     with tempfile.TemporaryDirectory(prefix="forked-") as folder:
         streams = [Path(folder) / name for name in ("in", "out", "err")]
         streams[0].write_text(stdin)

@@ -14,7 +14,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from tests.machine import FACTOR, stalls
+from tests import machine
+from tests.machine import FACTOR, Stall, stalls
 from tests.patience import RanOut, wait_until
 
 
@@ -24,12 +25,16 @@ class Missed(RanOut):
 
 @contextmanager
 def limit(name: str, seconds: float, clock: Callable[[], float] = time.monotonic) -> Iterator[None]:
-    """What happens inside takes at most ``seconds``.
+    """What happens inside takes at most ``seconds``. Where it breaks off, that is kept as well.
 
     name: what is promised, as the table of all limits calls it. clock: ``time.process_time`` for a processor's time.
     """
     mark, began = stalls.mark(), clock()
-    yield
+    try:
+        yield
+    except BaseException:
+        _keep(name, clock() - began, seconds, stalls.since(mark), came=False)
+        raise
     judge(name, clock() - began, seconds, mark)
 
 
@@ -42,28 +47,28 @@ def no_sooner(seconds: float, what: str) -> Iterator[None]:
     assert took >= seconds, f"{what} after {took:.2f} s already, not {seconds:g}"
 
 
-def within(seconds: float, condition: Callable[[], Any], name: str, every_s: float = 0.02) -> float:
-    """Wait for a condition, which must come within ``seconds``; how many it took."""
-    mark, began = stalls.mark(), time.monotonic()
-    wait_until(condition, seconds, name, every_s)
-    took = time.monotonic() - began
-    judge(name, took, seconds, mark)
-    return took
+def within(seconds: float, condition: Callable[[], Any], name: str, every_s: float = 0.02) -> None:
+    """Wait for a condition, which must come within ``seconds``."""
+    with limit(name, seconds):
+        wait_until(condition, seconds, name, every_s)
 
 
 def judge(name: str, took_s: float, limit_s: float, mark: tuple[float, float, float, float]) -> None:
     """Keep a measurement, and raise ``Missed`` where it is over its limit. mark: of when it began."""
     stall = stalls.since(mark)
-    allowed_s = limit_s if stall.quiet else limit_s * FACTOR
-    _keep({"name": name, "took_s": round(took_s, 3), "limit_s": limit_s, "allowed_s": allowed_s, **asdict(stall)})
-    print(f"measured: {name}: {took_s:.2f} s (limit {limit_s:g} s)")
+    allowed_s = _keep(name, took_s, limit_s, stall)
     if took_s > allowed_s:
         raise Missed(f"{name}: only after {took_s:.2f} s (limit {allowed_s:g} s; {stall})")
 
 
-def _keep(measurement: dict[str, Any]) -> None:
-    folder = os.environ.get("HYDRA_TEST_RECORD")
-    if folder:
-        line = measurement | {"test": os.environ.get("PYTEST_CURRENT_TEST", "").split(" ")[0]}
+def _keep(name: str, took_s: float, limit_s: float, stall: Stall, came: bool = True) -> float:
+    """Write a measurement down; what is allowed."""
+    allowed_s = limit_s if stall.quiet else limit_s * FACTOR
+    print(f"measured: {name}: {took_s:.2f} s (limit {limit_s:g} s)")
+    if folder := os.environ.get("HYDRA_TEST_RECORD"):
+        line = {"name": name, "took_s": round(took_s, 3), "limit_s": limit_s, "allowed_s": allowed_s, "came": came}
+        line |= asdict(stall) | {"machine": machine.name()}
+        line |= {"test": os.environ.get("PYTEST_CURRENT_TEST", "").split(" ")[0]}
         with open(Path(folder) / "limits.jsonl", "a") as file:  # one write each: processes share it
             file.write(json.dumps(line) + "\n")
+    return allowed_s

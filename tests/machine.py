@@ -31,6 +31,13 @@ def factor(measured: dict[str, float]) -> float:
     return min(FACTOR_MAX, max(1.0, *(measured[name] / REFERENCE[name] for name in REFERENCE)))
 
 
+def name() -> str:
+    """The machine, as a table of what was measured calls it."""
+    with open("/proc/cpuinfo") as lines:
+        model = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "unknown")
+    return f"{os.cpu_count()} x {model}"
+
+
 def _timed(work: Callable[[], object]) -> float:
     began = time.perf_counter()
     work()
@@ -82,6 +89,11 @@ class Stall:
     @property
     def quiet(self) -> bool:
         return self.late_s < 0.1 and self.pressure < 0.5 and self.stolen < 0.02
+
+    def __str__(self) -> str:
+        if self.quiet:
+            return "quiet"
+        return f"stalled {self.late_s:.2f} s, {self.pressure:.0%} short of a core, {self.stolen:.0%} stolen"
 
 
 class Stalls:

@@ -81,3 +81,8 @@ def lasting(seconds: float) -> Iterator[float]:
 def let_pass(seconds: float) -> None:
     """Let real time pass: the length of an outage, the pace of a load, a span in which nothing may happen."""
     time.sleep(seconds)
+
+
+async def passes(seconds: float) -> None:
+    """``let_pass`` for coroutines."""
+    await asyncio.sleep(seconds)

@@ -8,10 +8,11 @@ from playwright.sync_api import Browser, Page, Playwright, expect, sync_playwrig
 from tests.browser.chromium import ARGUMENTS, chromium, sign_in
 from tests.browser.commands import Shown
 from tests.homes import ready_made
+from tests.machine import FACTOR
 from tests.patience import wait_until
 from tests.stack import UNHURRIED, Stack
 
-WAIT_MS = 40_000
+WAIT_MS = 40_000 * FACTOR
 expect.set_options(timeout=WAIT_MS)
 
 

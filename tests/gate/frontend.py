@@ -8,6 +8,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from tests.gate import lanes
+
 REPO = Path(__file__).resolve().parents[2]
 FRONTEND = REPO / "frontend"
 NODE_MAJOR_MIN = 20
@@ -44,22 +46,20 @@ def install() -> None:
             time.sleep(2)
 
 
-def test(record: Path, log: Path, environ: dict[str, str]) -> int:
-    """Run the tests and write one line for each, as ``tests.gate.record`` does; the exit status."""
+def test(record: Path, log: Path, environ: dict[str, str]) -> tuple[int, float]:
+    """Run the tests and write one line for each, as ``tests.gate.record`` does; as ``lanes.child`` answers."""
     try:
         install()
     except subprocess.CalledProcessError as error:
         log.write_text(f"{error}\n{error.stdout}\n{error.stderr}")
-        return error.returncode
+        return error.returncode, 0.0
     found = record.with_suffix(".vitest.json")
     words = ["npm", "test", "--", "--reporter=default", "--reporter=json", f"--outputFile={found}"]
     with open(log, "w") as out:
-        done = subprocess.run(
-            words, cwd=FRONTEND, env=environ, stdin=subprocess.DEVNULL, stdout=out, stderr=out, check=False
-        )
+        status, cpu_s = lanes.child(words, FRONTEND, environ, out)
     if found.exists():
         record.write_text("".join(json.dumps(line) + "\n" for line in _lines(json.loads(found.read_text()))))
-    return done.returncode
+    return status, cpu_s
 
 
 def _lines(report: dict[str, Any]) -> list[dict[str, Any]]:

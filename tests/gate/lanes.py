@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent import futures
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -50,8 +50,7 @@ class Run:
     def run(self, environ: dict[str, str]) -> None:
         self.began = time.monotonic()
         with open(self.log, "w") as log:
-            words = [*self.stage.options(), *self.words]
-            self.status, self.cpu_s = pytest(self.record, words, environ, log, self.stage.nice)
+            self.status, self.cpu_s = pytest(self.record, self.stage.options(self.words), environ, log, self.stage.nice)
         self.took_s = time.monotonic() - self.began
 
     def line(self) -> str:
@@ -71,28 +70,38 @@ class Run:
 
 
 def pytest(
-    record: Path, words: Sequence[str], environ: dict[str, str], log: IO[str], nice: int = 0
+    record: Path, words: Sequence[str], environ: Mapping[str, str], log: IO[str], nice: int = 0
 ) -> tuple[int, float]:
-    """A pytest process that records what becomes of its tests; its exit status, and its seconds of the processor.
+    """A pytest process that records what becomes of its tests; its exit status, and its seconds of the processor."""
+    plugins = ["-p", "tests.gate.record", "-p", "tests.gate.turns"]
+    command = ["nice", "-n", str(nice), sys.executable, "-m", "pytest", *plugins, *words]
+    status, cpu_s = child(command, REPO, {**environ, **recording(record)}, log)
+    return (0 if status == NO_TESTS else status), cpu_s
+
+
+def recording(record: Path) -> dict[str, str]:
+    """Settings by which the plugins know where to write."""
+    return {"HYDRA_TEST_OUTCOMES": str(record), "HYDRA_TEST_RECORD": str(record.parent)}
+
+
+def child(command: Sequence[str], cwd: Path, environ: Mapping[str, str], log: IO[str]) -> tuple[int, float]:
+    """A process that ends with this one; its exit status, and its seconds of the processor.
 
     The seconds count what it started as well, as far as that was waited for.
     """
-    plugins = ["-p", "tests.gate.record", "-p", "tests.gate.turns"]
-    command = ["nice", "-n", str(nice), sys.executable, "-m", "pytest", *plugins, *words]
-    environ = environ | {"HYDRA_TEST_OUTCOMES": str(record), "HYDRA_TEST_RECORD": str(record.parent)}
     started = subprocess.Popen(
-        command, cwd=REPO, env=environ, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
+        command, cwd=cwd, env=environ, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
         preexec_fn=spawn.before_exec(signal.SIGINT),
     )  # fmt: skip
     _under_way.append(started)
     _, status, used = os.wait4(started.pid, 0)
     started.returncode = os.waitstatus_to_exitcode(status)
     _under_way.remove(started)
-    return (0 if started.returncode == NO_TESTS else started.returncode), used.ru_utime + used.ru_stime
+    return started.returncode, used.ru_utime + used.ru_stime
 
 
 def interrupt() -> None:
-    """Ctrl-C, for every pytest under way: each ends its tests, and what those began. To each once, or it gives up."""
+    """Ctrl-C, for every process under way: pytest ends its tests and what those began. Each once, or it gives up."""
     for started in list(_under_way):
         with contextlib.suppress(ProcessLookupError):
             os.killpg(started.pid, signal.SIGINT)

@@ -5,10 +5,15 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.machine import Stall
+
 
 @dataclass
 class Outcome:
-    """One test over its phases. expected: why its failing was expected. missed: every failure was of missing time."""
+    """One test over its phases. expected: why its failing was expected. missed: every failure was of missing time.
+
+    stall: what the machine was like until time was missed.
+    """
 
     test: str
     passed: bool = False
@@ -17,6 +22,7 @@ class Outcome:
     errors: list[str] = field(default_factory=list)
     missed: bool = True
     seconds: float = 0.0
+    stall: Stall | None = None
 
     @property
     def kind(self) -> str:
@@ -57,6 +63,7 @@ def read(path: Path) -> Outcomes:
         if line["outcome"] == "failed":
             outcome.errors.append(line["error"])
             outcome.missed &= line["missed_time"]
+            outcome.stall = Stall(**line["stall"]) if "stall" in line else outcome.stall
         elif "expected" in line:
             outcome.expected = line["expected"] or "expected to fail"
         elif line["outcome"] == "skipped":

@@ -6,26 +6,30 @@ something false was found: only the former may be the machine's fault.
 
 import json
 import os
-import subprocess
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.machine import stalls
 from tests.patience import RanOut
 
 _TIMED_OUT = ("Timeout (>", "Timeout >")  # pytest-timeout's word
 _BROWSER = ("Timeout ", "with timeout ")  # of a browser's assertions, beside "ms"
 _AMBIGUOUS = "strict mode violation"  # a browser's word for two elements where one was meant; it does not wait then
+# By name, so that none of these libraries is loaded for it; TimeoutException is httpx's, TimeoutExpired psutil's.
+_OF_TIME = {"TimeoutError", "TimeoutException", "ReadTimeout", "ConnectTimeout", "TimeoutExpired", "BrokenBarrierError"}
 _BEGAN = pytest.StashKey[float]()
+_MARK = pytest.StashKey[tuple[float, float, float, float]]()
 
 
 def missed_time(error: BaseException) -> bool:
     """Whether a test ended because something did not come in time."""
-    if isinstance(error, (RanOut, TimeoutError, subprocess.TimeoutExpired)):
+    if isinstance(error, RanOut):
         return True
     kind, text = type(error), str(error)
-    if kind.__name__ in {"TimeoutError", "TimeoutException", "ReadTimeout", "ConnectTimeout"}:
+    if _OF_TIME & {base.__name__ for base in kind.__mro__}:
         return True
     if kind.__name__ == "Failed" and text.startswith(_TIMED_OUT):
         return True
@@ -40,13 +44,13 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     """Runs where the test runs; what it adds travels with the report."""
     outcome = yield
     if call.excinfo is not None and outcome.get_result().failed and missed_time(call.excinfo.value):
-        outcome.get_result().user_properties.append(("missed_time", True))
+        outcome.get_result().user_properties.append(("missed_time", asdict(stalls.since(item.stash[_MARK]))))
 
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Any:
     """What a test took of the processor, with what it started and waited for, goes with its last report."""
-    item.stash[_BEGAN] = _processor_s()
+    item.stash[_BEGAN], item.stash[_MARK] = _processor_s(), stalls.mark()
     yield
 
 
@@ -92,7 +96,8 @@ class Recorder:
         elif report.skipped and isinstance(report.longrepr, tuple):
             line["reason"] = report.longrepr[2].removeprefix("Skipped: ")
         if report.failed:
-            line["missed_time"] = ("missed_time", True) in report.user_properties
+            missed = dict(report.user_properties).get("missed_time")
+            line |= {"missed_time": missed is not None} | ({"stall": missed} if missed else {})
             line["error"] = _first_lines(report)
         self._write(line)
 

@@ -1,26 +1,28 @@
 """The runs behind ``manage.py test``: the gate, the faults, one stage, or whatever pytest is told."""
 
-import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-from tests.gate import frontend, lanes
+from controlplane.embedded import spawn
+from tests import seeds
+from tests.gate import again, closing, frontend, lanes, promises
 from tests.gate.outcomes import Outcome
 from tests.gate.stages import FAULTS, PURE, Stage
 
-AGAIN_MAX = 3  # tests that ended by missing time; more of them is no accident
 GIVEN = {"HYDRA_DATA": "data", "HYDRA_CASES": "cases"}  # folders beside the checkout
-
-
+Lanes = Sequence[Sequence[Stage]]
+# Tests that are named, of whatever stage: all but those of the faults.
+OF_THE_GATE: Lanes = [[Stage("gate", "what is named", (), 1, f"not {FAULTS.marked}")]]
 LIGHTLY = {"NUMBA_OPT": "1", "NUMBA_LOOP_VECTORIZE": "0", "NUMBA_SLP_VECTORIZE": "0"}
 
 
@@ -44,7 +46,12 @@ def environment(soak: bool, lightly: bool) -> dict[str, str]:
         beside = lanes.REPO.parent / "shared" / folder
         if name not in environ and beside.is_dir():
             environ[name] = str(beside)
-    return environ | ({"HYDRA_SOAK": "1"} if soak else {})
+    return environ | (_soaking() if soak else {})
+
+
+def _soaking() -> dict[str, str]:
+    """The seed goes to all processes of a run, and to what runs again."""
+    return {"HYDRA_SOAK": "1", seeds.NAME: os.environ.setdefault(seeds.NAME, str(seeds.fresh()))}
 
 
 def _own_settings() -> list[str]:
@@ -57,56 +64,131 @@ def _own_settings() -> list[str]:
     return ["HYDRA_HOME", *(name for name, value in own.items() if os.environ.get(name) == value)]
 
 
-def only(words: Sequence[str], environ: dict[str, str]) -> int:
-    """What pytest is told, and nothing around it; its exit status."""
-    command = [sys.executable, "-m", "pytest", *words]
-    return subprocess.run(command, cwd=lanes.REPO, env=environ, check=False).returncode
-
-
-def stages(wanted: Sequence[Sequence[Stage]], words: Sequence[str], environ: dict[str, str]) -> int:
-    """Run lanes of stages side by side, then once more what missed its time, and tell the end; an exit status."""
-    began = time.monotonic()
+def only(words: Sequence[str], soak: bool) -> int:
+    """What pytest is told, on this screen, and then what the gate says at its end; pytest's exit status."""
+    environ = environment(soak, lightly=FAULTS.marked not in words)
     _say_what_is_missing(environ)
-    with _folder(environ) as folder:
-        everything = [stage for lane in wanted for stage in lane]
-        extra = _front_end(folder, environ, words) if PURE in everything else None
-        warm = threading.Thread(target=_compile_ahead, daemon=True)
-        warm.start()
-        runs = [[lanes.Run(stage, folder, words) for stage in lane] for lane in wanted]
-        parts = [part for lane in runs for part in lane]
-        if everything == [FAULTS]:
-            warm.join()  # it is to be alone
-        lanes.run(runs, environ)
-        return _Closing(parts, extra, folder, environ).tell(time.monotonic() - began)
+    with _records(environ) as records:
+        records.wanted = False  # all of it is on the screen
+        part = lanes.Run(Stage("pytest", "what it is told", (), 1, marked=""), records.folder)
+        command = [sys.executable, "-m", "pytest", "-p", "tests.gate.record", *words]
+        part.status = subprocess.run(
+            command, cwd=lanes.REPO, env=environ | lanes.recording(part.record), check=False
+        ).returncode
+        if part.outcomes().tests:  # else it was asked for its help
+            closing.sum_up([part], [], records.folder, environ, [])
+        return part.status
+
+
+def stages(phases: Sequence[Lanes], words: Sequence[str], soak: bool, table: Path | None = None) -> int:
+    """Run phase after phase, and tell one end of all of them; an exit status.
+
+    table: a document whose table of promises is to have what was measured.
+    """
+    began = time.monotonic()
+    environ = environment(soak, lightly=False)
+    _say_what_is_missing(environ)
+    with _records(environ) as records:
+        ended = [_phase(wanted, words, soak, records.folder) for wanted in phases]
+        parts = [part for phase in ended for part in phase.parts]
+        flaky = [outcome for phase in ended for outcome in phase.flaky]
+        status = closing.tell(parts, flaky)
+        records.wanted = bool(status or flaky)
+        took_s = int(time.monotonic() - began)
+        print(f"in {took_s // 60}:{took_s % 60:02}")
+        closing.sum_up(parts, flaky, records.folder, environ, [why for phase in ended for why in phase.left_out])
+        if table is not None:
+            table.write_text(promises.into(table.read_text(), promises.measured(records.folder)))
+        return status
+
+
+@dataclass
+class _Phase:
+    """Lanes that have come to their ends."""
+
+    parts: list[lanes.Run]
+    flaky: list[Outcome] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
+
+
+def _phase(wanted: Lanes, words: Sequence[str], soak: bool, folder: Path) -> _Phase:
+    """Run lanes of stages side by side, then once more what missed its time. No process is left."""
+    alone = list(wanted) == [[FAULTS]]
+    environ = environment(soak, lightly=not alone and FAULTS.marked not in words)
+    parts = [[lanes.Run(stage, folder, words) for stage in lane] for lane in wanted]
+    phase = _Phase([part for lane in parts for part in lane])
+    extra = None
+    if not words and any(part.stage is PURE for part in phase.parts):
+        extra = _FrontEnd(folder, environ)
+        extra.start()
+    warm = _Warm()
+    warm.start()
+    try:
+        if alone:
+            warm.join()
+        lanes.run(parts, environ)
+        if extra is not None:
+            extra.join()
+            phase.left_out += [f"front end: {extra.why}"] if extra.why else []
+            phase.parts[:0] = [] if extra.why else [extra.run_]
+    finally:
+        warm.ending = True
+        spawn.send(spawn.descendants(os.getpid()), signal.SIGKILL)  # compilers, and what npm began
+    phase.flaky = again.flaky(phase.parts, environ, folder)
+    return phase
+
+
+@dataclass
+class _Records:
+    """wanted: whether the folder stays."""
+
+    folder: Path
+    wanted: bool = True
 
 
 @contextmanager
-def _folder(environ: dict[str, str]) -> Iterator[Path]:
-    """For records and logs: the one that is named, which stays, or one that goes where nothing failed."""
+def _records(environ: Mapping[str, str]) -> Iterator[_Records]:
+    """A folder for records and logs: the one that is named, which stays, or one that goes where nothing failed."""
     if named := environ.get("HYDRA_TEST_KEEP"):
         folder = Path(named).absolute()
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
-        yield folder
+        yield _Records(folder)
         return
-    with tempfile.TemporaryDirectory(prefix="hydra-tested-") as made:
-        yield Path(made)
+    records = _Records(Path(tempfile.mkdtemp(prefix="hydra-tested-")))
+    try:
+        yield records
+    finally:
+        if records.wanted:
+            print(f"records and logs are kept: {records.folder}")
+        else:
+            shutil.rmtree(records.folder, ignore_errors=True)
 
 
-def _say_what_is_missing(environ: dict[str, str]) -> None:
+def _say_what_is_missing(environ: Mapping[str, str]) -> None:
     for name, folder in GIVEN.items():
         if name not in environ:
             print(f"MISSING: ../shared/{folder} is not there and {name} is not set; what reads it is left out")
 
 
-def _compile_ahead() -> None:
-    """Fill the kernels' cache while other things go on, so that no RM of a test begins to, once for each it kills."""
-    from controlplane import kernels
+class _Warm(threading.Thread):
+    """Fills the kernels' cache while other things go on, so that no RM of a test begins to, once for each it kills.
 
-    try:
-        kernels.fill(kernels.cache_folder(), nice=0)
-    except (OSError, subprocess.SubprocessError) as error:
-        print(f"kernels could not be compiled ahead: {error}")
+    ending: nobody needs it any more, and its compiler may be ended.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(daemon=True)
+        self.ending = False
+
+    def run(self) -> None:
+        from controlplane import kernels
+
+        try:
+            kernels.fill(kernels.cache_folder(), nice=0)
+        except (OSError, subprocess.SubprocessError) as error:
+            if not self.ending:
+                print(f"kernels could not be compiled ahead: {error}")
 
 
 class _FrontEnd(threading.Thread):
@@ -120,103 +202,5 @@ class _FrontEnd(threading.Thread):
     def run(self) -> None:
         if not self.why:
             self.run_.began = time.monotonic()
-            self.run_.status = frontend.test(self.run_.record, self.run_.log, self.environ)
+            self.run_.status, self.run_.cpu_s = frontend.test(self.run_.record, self.run_.log, self.environ)
             self.run_.took_s = time.monotonic() - self.run_.began
-
-
-def _front_end(folder: Path, environ: dict[str, str], words: Sequence[str]) -> "_FrontEnd | None":
-    if words:
-        return None
-    begun = _FrontEnd(folder, environ)
-    begun.start()
-    return begun
-
-
-class _Closing:
-    """What a run ends with: failures, what ran again, limits, the closing line, what was left out."""
-
-    def __init__(self, parts: list[lanes.Run], extra: _FrontEnd | None, folder: Path, environ: dict[str, str]) -> None:
-        self.parts, self.folder, self.environ = parts, folder, environ
-        self.left_out: list[str] = []
-        if extra is not None:
-            extra.join()
-            if extra.why:
-                self.left_out.append(f"front end: {extra.why}")
-            else:
-                self.parts = [extra.run_, *parts]
-
-    def tell(self, took_s: float) -> int:
-        """Print it; the exit status of the whole."""
-        missed, wrong = self._failures()
-        flaky = self._again(missed)
-        still = [outcome for outcome in missed if outcome not in flaky]
-        for part in self.parts:
-            if any(outcome in wrong or outcome in still for outcome in part.outcomes().failed()) or _broke(part):
-                print(f"\n===== {part.stage.name} =====\n{part.failures()}")
-        self._limits()
-        for part in self.parts:
-            print(f"{part.stage.name}: {part.line()} in {part.took_s:.0f} s, {part.cpu_s:.0f} s of the processor")
-        for outcome in [*wrong, *still]:
-            print(f"FAILED {outcome.test} - {outcome.errors[0]}")
-        for outcome in flaky:
-            print(f"FLAKY {outcome.test} - {outcome.errors[0]}")
-        broken = [part for part in self.parts if _broke(part)]
-        for part in broken:
-            print(f"BROKEN {part.stage.name}: pytest ended with status {part.status}")
-        counts = [part.outcomes().counts() for part in self.parts]
-        failed = len(wrong) + len(still) + len(broken)
-        passed, skipped = sum(c["passed"] for c in counts) + len(flaky), sum(c["skipped"] for c in counts)
-        print(f"in {int(took_s) // 60}:{int(took_s) % 60:02}, machine factor {self.environ['HYDRA_TEST_FACTOR']}")
-        print(f"{passed} passed, {failed} failed, {skipped} skipped")
-        for line in [*self.left_out, *self._reasons()]:
-            print(f"left out - {line}")
-        return 1 if failed or not passed else 0
-
-    def _failures(self) -> tuple[list[Outcome], list[Outcome]]:
-        failed = [outcome for part in self.parts for outcome in part.outcomes().failed()]
-        return [o for o in failed if o.missed], [o for o in failed if not o.missed]
-
-    def _again(self, missed: list[Outcome]) -> list[Outcome]:
-        """Run each once more, alone and with fresh fixtures; those that pass now."""
-        if not missed or len(missed) > AGAIN_MAX:
-            return []
-        passed = []
-        for number, outcome in enumerate(missed):
-            print(f"once more, alone: {outcome.test} ({outcome.errors[0]})", flush=True)
-            with open(self.folder / f"again-{number}.log", "w+") as log:
-                record = self.folder / f"again-{number}.jsonl"
-                if lanes.pytest(record, [outcome.test], self.environ, log)[0] == 0:
-                    passed.append(outcome)
-                else:
-                    log.seek(0)
-                    print(log.read()[-8000:])
-        return passed
-
-    def _limits(self) -> None:
-        path = self.folder / "limits.jsonl"
-        lines = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
-        worst: dict[str, dict[str, Any]] = {}
-        for line in lines:
-            if line["took_s"] >= worst.get(line["name"], line)["took_s"]:
-                worst[line["name"]] = line
-        for name, line in sorted(worst.items()):
-            times = sum(other["name"] == name for other in lines)
-            quiet = "quiet" if line["late_s"] < 0.1 else f"stalled {line['late_s']:.2f} s"
-            print(f"limit {line['limit_s']:6.2f} s  slowest {line['took_s']:6.2f} s of {times:3}  {name} ({quiet})")
-
-    def _reasons(self) -> list[str]:
-        reasons: dict[str, int] = {}
-        for part in self.parts:
-            for outcome in part.outcomes().not_run():
-                why = f"expected: {outcome.expected}" if outcome.expected else outcome.skipped
-                reasons[why] = reasons.get(why, 0) + 1
-        if not self.environ.get("HYDRA_SOAK"):
-            reasons["the long variants run with --soak"] = 0
-        if all(part.stage is not FAULTS for part in self.parts):
-            reasons["the limits of promises run with --faults"] = 0
-        return [f"{count} x {why}" if count > 1 else why for why, count in reasons.items()]
-
-
-def _broke(part: lanes.Run) -> bool:
-    """Whether pytest itself failed, and not a test."""
-    return part.status not in {0, 1} or (part.status == 1 and not part.outcomes().failed())

@@ -4,8 +4,11 @@
 limits (marker ``faults``, wherever it lies); it wants the machine to itself.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from tests.gate.words import named
 
 FAULTS_MARKER, KERNELS_MARKER = "faults", "kernels"
 PLAIN = f"not {FAULTS_MARKER} and not {KERNELS_MARKER}"
@@ -25,10 +28,10 @@ class Stage:
     marked: str = PLAIN
     nice: int = 0
 
-    def options(self) -> list[str]:
-        """For pytest."""
+    def options(self, words: Sequence[str] = ()) -> list[str]:
+        """For pytest. Where further words name tests, these are run in place of all."""
         shared = ["-n", str(self.workers), "--dist", "loadfile", "--no-loadscope-reorder"] if self.workers > 1 else []
-        return ["-m", self.marked, *shared, *self.paths]
+        return ["-m", self.marked, *shared, *(() if named(words) else self.paths), *words]
 
 
 def _naming(marker: str) -> tuple[str, ...]:

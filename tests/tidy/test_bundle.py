@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.gate import frontend
+from tests.machine import FACTOR
 from tests.stores import ROOT, bare_environment
 
 FRONTEND = ROOT / "frontend"
@@ -30,7 +31,7 @@ def files(folder: Path) -> dict[str, bytes]:
 
 def run(*command: str, cwd: Path) -> None:
     done = subprocess.run(
-        command, cwd=cwd, env=bare_environment(), capture_output=True, text=True, timeout=280, check=False
+        command, cwd=cwd, env=bare_environment(), capture_output=True, text=True, timeout=280 * FACTOR, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
 

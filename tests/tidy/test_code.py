@@ -116,29 +116,3 @@ def test_requirements_are_pinned(name: str):
         line for line in lines if line and not line.startswith("#") and not re.match(r"[\w.\[\]-]+==[\w.]+$", line)
     ]
     assert not loose
-
-
-WAITS_THEMSELVES = {"tests/patience.py", "tests/machine.py", "tests/limits.py"}
-CLOCKS = {"monotonic", "perf_counter", "process_time"}
-
-
-def _of_time(node: ast.AST, names: set[str]) -> bool:
-    """Whether a node calls one of these functions of ``time``."""
-    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node.func.attr not in names:
-        return False
-    return isinstance(node.func.value, ast.Name) and node.func.value.id == "time"
-
-
-def test_tests_wait_and_measure_in_one_place():
-    """By ``tests.patience`` and ``tests.limits``: what holds real time elsewhere measures the machine."""
-    wrong = []
-    for path in sorted((ROOT / "tests").rglob("*.py")):
-        name = str(path.relative_to(ROOT))
-        if name in WAITS_THEMSELVES or name.startswith("tests/gate/"):
-            continue
-        for node in ast.walk(ast.parse(path.read_text())):
-            if _of_time(node, {"sleep"}):
-                wrong.append(f"{name}:{node.lineno} sleeps: wait_until, or let_pass where time itself has to pass")
-            if isinstance(node, ast.Compare) and any(_of_time(part, CLOCKS) for part in ast.walk(node)):
-                wrong.append(f"{name}:{node.lineno} compares elapsed time: use tests.limits")
-    assert not wrong, "\n".join(wrong)

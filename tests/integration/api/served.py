@@ -12,7 +12,7 @@ import psutil
 from django.db import connection
 
 from tests import forked
-from tests.patience import wait_until
+from tests.patience import stretched, wait_until
 from tests.stack import web_port
 from tests.stores import ROOT
 
@@ -57,7 +57,7 @@ def _started(words: list[str], port: int, environ: dict[str, str]) -> Iterator[t
         yield url, psutil.Process(process.pid)
     finally:
         process.terminate()
-        process.join(10)
+        process.join(stretched(10))
         if process.exitcode is None:
             process.kill()
             process.join()

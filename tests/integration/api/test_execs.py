@@ -22,6 +22,7 @@ from controlplane.statestore.models import AuditEntry, Container, Exec, Job
 from controlplane.statestore.queries.jobs import execs as queries
 from tests.integration.api import rows
 from tests.integration.api.world import World, job
+from tests.patience import stretched
 from wire.ids import format_container
 
 
@@ -159,7 +160,7 @@ def test_what_runs_ends_with_the_right_the_token_and_the_silence(
         end = person.Person(FrameSocket(None, send), begun, who, "", Here())  # type: ignore[arg-type]
         if ends == "idle":
             end.active_at -= 2 * settings.HYDRA["exec_idle_s"]
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(stretched(30)):
             return await end._looks()
 
     if ends == "right":

@@ -23,6 +23,7 @@ from tests import mutations
 from tests.integration.api import rows
 from tests.integration.api.test_masters import App, application
 from tests.integration.api.world import World, job
+from tests.seeds import drawn
 from wire.ids import format_container
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -81,8 +82,8 @@ def faults(requests: list[Request], prefix: str, authorization: str, rng: Random
 
 
 @pytest.fixture
-def rng(soak: bool) -> Random:
-    return Random() if soak else Random(7)
+def rng() -> Random:
+    return drawn(7)
 
 
 @pytest.fixture

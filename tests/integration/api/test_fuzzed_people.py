@@ -18,6 +18,7 @@ from tests import mutations
 from tests.integration.api import rows
 from tests.integration.api.test_fuzzed import Request, changed, send
 from tests.integration.api.world import World, job
+from tests.seeds import drawn
 from wire import nodeapi
 from wire.execs import SOCKET
 from wire.ids import format_container
@@ -76,8 +77,8 @@ def service(world: World) -> Job:
 
 
 @pytest.fixture
-def rng(soak: bool) -> Random:
-    return Random() if soak else Random(11)
+def rng() -> Random:
+    return drawn(11)
 
 
 @pytest.fixture

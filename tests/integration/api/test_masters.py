@@ -35,7 +35,8 @@ from tests.integration.api.away import no_connections
 from tests.integration.api.served import web
 from tests.integration.api.world import NodeApi, World, job, plain_client
 from tests.limits import limit
-from tests.patience import wait_until
+from tests.machine import FACTOR
+from tests.patience import passes, stretched, wait_until
 from wire import keys
 from wire.ids import format_container
 from wire.states import ContainerState, JobState, TaskState
@@ -391,7 +392,7 @@ async def _waiting(url: str, app: App, other: App) -> None:
         lines: list[Any] = []
         stream = asyncio.create_task(_stream(http, app, lines, 2))
         await asyncio.to_thread(wait_until, lambda: hints.pubsub_numsub(keys.masters())[0][1], 10)
-        await asyncio.sleep(1.0)  # all of them have read and found nothing
+        await passes(1.0 * FACTOR)  # all of them have read and found nothing
         assert not _ended(*polls, *others)
         hints.publish(keys.masters(), str(other.job.pk))  # late, or twice: there is nothing
         await asyncio.to_thread(_in_thread, lambda: event(app, 1))
@@ -401,7 +402,7 @@ async def _waiting(url: str, app: App, other: App) -> None:
         assert not _ended(*others)
         await asyncio.to_thread(_in_thread, lambda: (event(app, 2), event(other, 1)))  # and nobody says so
         assert all(len(events) == 1 for events in await asyncio.gather(*others))
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(stretched(10)):
             await stream
         assert [e["seq"] for e in lines] == [1, 2]
 

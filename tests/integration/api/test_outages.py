@@ -23,7 +23,7 @@ from tests.integration.api.away import kill_connections, no_connections
 from tests.integration.api.served import web
 from tests.integration.api.world import World, job
 from tests.limits import limit
-from tests.patience import wait_until
+from tests.patience import stretched, wait_until
 from wire.ids import format_container
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -126,7 +126,7 @@ def test_followed_logs_hold_no_thread_and_no_connection_and_end_with_the_news(wo
         piece = {"container": cid, "stream": "stdout", "offset": 0, "data": "aGVsbG8="}
         assert world.nodes[0]("POST", "logs", {"chunks": [piece]}).status_code == 204
         for watcher in watchers:
-            watcher.join(10)
+            watcher.join(stretched(10))
         assert [r.json()["data"] for r in found] == ["hello"] * FOLLOWS_MAX
 
 
@@ -194,4 +194,4 @@ def test_the_web_process_ends_at_sigterm() -> None:
         taken = [c for c in psutil.net_connections("tcp4") if c.laddr.port == urlsplit(url).port]
         server = psutil.Process(next(c.pid for c in taken if c.status == psutil.CONN_LISTEN))
         server.send_signal(signal.SIGTERM)
-        server.wait(5)
+        server.wait(stretched(5))

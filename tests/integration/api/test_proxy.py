@@ -20,7 +20,7 @@ from tests.integration.api import rows
 from tests.integration.api.served import web
 from tests.integration.api.upstreams import PIECE, Upstream, closed_port, header
 from tests.integration.api.world import PASSWORD, World, job
-from tests.patience import wait_until
+from tests.patience import stretched, wait_until
 from wire.ids import format_container
 from wire.states import JobState
 
@@ -225,7 +225,7 @@ def test_long_bodies_stream_and_a_cut_answer_is_seen_as_cut(site: Site) -> None:
 def test_who_leaves_is_not_served_on(site: Site) -> None:
     with site.program("tenant") as program, program.stream("GET", site.path("endless")) as answer:
         assert next(answer.iter_raw()).startswith(b"tick")
-    assert site.upstream.left.wait(5)
+    assert site.upstream.left.wait(stretched(5))
 
 
 def test_one_endpoint_does_not_take_all_connections(site: Site) -> None:

@@ -19,6 +19,7 @@ from controlplane.statestore.actions.audit import SYSTEM
 from controlplane.statestore.models import IdempotencyKey, Intent, Job, JobEvent, Lease, Node, SubCluster
 from controlplane.statestore.queries.subclusters import places
 from tests.integration.api.world import Api, World, job
+from tests.patience import stretched
 from wire.nodeapi import Register
 from wire.states import NodeState
 
@@ -187,7 +188,7 @@ def test_the_same_submit_at_the_same_moment_gets_one_home(both: World) -> None:
 
     def send(_: int) -> tuple[int, Any]:
         try:
-            start.wait(10)
+            start.wait(stretched(10))
             answer = Api(both["tenant"].token).post("jobs", job(queue="root.special.a"), **{"Idempotency-Key": "one"})
             return answer.status_code, answer.json()
         finally:

@@ -13,6 +13,7 @@ import pytest
 
 from tests.integration.api.served import web
 from tests.integration.api.world import World, job
+from tests.machine import FACTOR
 from tests.patience import wait_until
 
 CONFIG = Path(__file__).with_name("schemathesis.toml")
@@ -41,7 +42,7 @@ def test_every_answer_is_documented(role: str, world: World, tmp_path: Path) -> 
 
 
 @pytest.mark.faults  # for its length
-@pytest.mark.timeout(1200)
+@pytest.mark.timeout(1200 * FACTOR)
 @pytest.mark.django_db(transaction=True)
 def test_every_border_of_a_parameter_is_documented(world: World, tmp_path: Path) -> None:
     """Tried once, by who may send everything."""
@@ -56,5 +57,5 @@ def check(world: World, role: str, phase: str, folder: Path) -> None:
         command = [sys.executable, "-c", "from schemathesis.cli import schemathesis; schemathesis()"]
         command += [f"--config-file={CONFIG}", "run", schema, f"--phases={phase}", *OPTIONS]
         command += ["-H", f"Authorization: Token {world[role].token}"]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=1000, check=False, cwd=folder)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=1000 * FACTOR, check=False, cwd=folder)
     assert done.returncode == 0, f"{done.stdout[-8000:]}\n{done.stderr[-2000:]}"

@@ -7,6 +7,8 @@ from typing import TypeVar
 
 from django.db import connections
 
+from tests.patience import stretched
+
 T = TypeVar("T")
 
 
@@ -16,7 +18,7 @@ def at_once(work: Callable[[int], T], threads: int) -> list[T]:
 
     def one(number: int) -> T:
         try:
-            ready.wait(30)
+            ready.wait(stretched(30))
             return work(number)
         finally:
             connections.close_all()

@@ -7,7 +7,7 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from tests.patience import let_pass
+from tests.patience import let_pass, stretched
 
 PIECE = b"x" * 65_536
 
@@ -69,7 +69,7 @@ class Handler(BaseHTTPRequestHandler):
         self.close_connection = True
 
     def on_slow(self) -> None:
-        self.server.released.wait(30)
+        self.server.released.wait(stretched(30))
 
     def on_drip(self) -> None:
         """A head that never ends, a byte at a time."""

@@ -11,6 +11,7 @@ import pytest
 from client import Client
 from tests import hydractl as client
 from tests.homes import ready_made
+from tests.machine import FACTOR
 from tests.stack import UNHURRIED, Stack
 
 ROOT = Path(__file__).parents[3]
@@ -38,7 +39,7 @@ def hydractl(cluster: Stack, tmp_path_factory: pytest.TempPathFactory) -> Hydrac
     done = subprocess.run(
         [str(ROOT / "hydractl"), "login", cluster.url, "-u", "tenant", "--password-stdin"],
         env=env, cwd=here, input=cluster.home.secrets()["tenant_password"] + "\n",
-        capture_output=True, text=True, timeout=120, check=False,
+        capture_output=True, text=True, timeout=120 * FACTOR, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
 

@@ -11,6 +11,7 @@ from controlplane.dashboard.snapshots import TopicRefusal
 from controlplane.statestore.queries.looks import Look
 from tests import mutations
 from tests.integration.dashboard.tabs import Message, tab
+from tests.seeds import drawn
 
 pytestmark = pytest.mark.django_db(transaction=True)
 ROUNDS = 15
@@ -63,7 +64,7 @@ def answered(heard: list[Message], turn: int) -> bool:
 @pytest.mark.parametrize("role", [Role.TENANT, Role.OPERATOR])
 async def test_a_socket_outlives_whatever_it_is_told(role: Role, alice: User, soak: bool) -> None:
     await User.objects.filter(pk=alice.pk).aupdate(role=role)
-    rng = Random() if soak else Random(role)
+    rng = drawn(role)
     for turn in range(40 * ROUNDS if soak else ROUNDS):
         async with tab(alice) as mine:
             said = [message(rng) for _ in range(8)]
@@ -81,7 +82,7 @@ async def test_a_socket_outlives_whatever_it_is_told(role: Role, alice: User, so
 def test_no_topic_that_is_taken_makes_its_read_fail(role: Role, alice: User, soak: bool) -> None:
     alice.role = role
     alice.save()
-    rng = Random() if soak else Random(role)
+    rng = drawn(role)
     names = {topic(rng) for _ in range(40 * READS if soak else READS)}
     taken = [found for found in map(topics.parse, names) if found is not None]
     assert len(taken) > READS / 4

@@ -13,7 +13,7 @@ from controlplane.statestore import posts
 from controlplane.statestore.models import DutyLease, Lease
 from controlplane.worker import Served
 from tests.integration.rm.cluster import Cluster
-from tests.patience import wait_until
+from tests.patience import stretched, wait_until
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def test_free_posts_are_taken_and_given_up_without_a_broker(cluster: Cluster) ->
         wait_until(lambda: Lease.objects.get().epoch == 2, 30, "it leads again after its session was lost")
     finally:
         shutdown.requested.set()
-        watching.join(20)
+        watching.join(stretched(20))
     assert cluster.one("SELECT expires_at <= clock_timestamp() FROM statestore_lease"), "the post is free at once"
     assert posts.gpg_is_free() and DutyLease.objects.get(name=posts.GPG).epoch == 1
 
@@ -62,7 +62,7 @@ def test_only_what_it_serves_is_taken_and_once(cluster: Cluster, monkeypatch: py
         wait_until(lambda found=found: led == found, 5, f"with {serves}")
     assert posts.gpg_is_free(), "it does not serve the GPG's post"
     shutdown.requested.set()
-    watching.join(5)
+    watching.join(stretched(5))
 
 
 def test_handing_over_waits_a_moment_for_a_broker_that_hangs(monkeypatch: pytest.MonkeyPatch) -> None:

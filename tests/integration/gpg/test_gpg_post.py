@@ -15,7 +15,7 @@ from controlplane.statestore.actions.audit import SYSTEM
 from controlplane.statestore.membership import FENCED, Post, take_post
 from controlplane.statestore.models import Acknowledgement, DutyLease
 from controlplane.statestore.posts import GPG, gpg_is_free
-from tests.patience import let_pass, wait_until
+from tests.patience import let_pass, stretched, wait_until
 
 LEASE_S = 15.0
 SHORT_S = 2.0
@@ -97,7 +97,7 @@ def test_the_loop_ends_when_another_has_the_post(post: Post) -> None:
     thread = threading.Thread(target=run)
     thread.start()
     DutyLease.objects.update(epoch=post.epoch + 1)
-    thread.join(10)
+    thread.join(stretched(10))
     assert ended == [FENCED]
 
 
@@ -114,5 +114,5 @@ def test_a_policy_is_taken_in_at_once_and_acknowledged(post: Post, stores: objec
     version = versions.publish(SYSTEM, documents.DEFAULT | {"partitions": {}}, "two", force=True).pk
     wait_until(lambda: says(version), 5, "and the next one")
     stop.set()
-    thread.join(10)
+    thread.join(stretched(10))
     assert not thread.is_alive()

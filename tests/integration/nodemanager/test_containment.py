@@ -8,7 +8,7 @@ import pytest
 
 from tests.contents import files
 from tests.integration.nodemanager.plane import NodeProcess, Plane, wait_for
-from tests.integration.nodemanager.test_restarts import alive
+from tests.processes import Pid, alive
 from wire.ids import format_container
 from wire.states import ContainerReason, ContainerState, NodeHealth, terminal
 from wire.template import File, Output, Secret
@@ -31,10 +31,10 @@ TAIL
 root_only = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: tasks get users of their own")
 
 
-def pid_file(node: NodeProcess, cid: int) -> int:
+def pid_file(node: NodeProcess, cid: int) -> Pid:
     path = node.container(cid) / "work" / "pid"
     wait_for(lambda: path.exists() and path.read_text(), "the daemon says its pid")
-    return int(path.read_text())
+    return Pid(int(path.read_text()))
 
 
 @pytest.mark.parametrize("cgroups", [True, False])
@@ -143,7 +143,7 @@ def test_a_fork_bomb_is_contained(plane: Plane, node: NodeProcess) -> None:
     left = [
         p for p in Path("/proc").glob("[0-9]*") if owner(p) == 290_009
     ]  # no account of another test has that number
-    assert not [p for p in left if alive(int(p.name))]
+    assert not [p for p in left if alive(Pid(int(p.name)))]
 
 
 def owner(path: Path) -> int:

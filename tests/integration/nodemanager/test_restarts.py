@@ -3,23 +3,18 @@
 import os
 import signal
 from pathlib import Path
-from random import Random
 
 import pytest
 
+from tests import seeds
 from tests.integration.nodemanager.plane import NodeProcess, Plane, wait_for
 from tests.limits import no_sooner
+from tests.machine import FACTOR
 from tests.patience import lasting, let_pass
+from tests.processes import alive
 from wire.states import ContainerReason, ContainerState, NodeHealth
 
 HEARD_WITHIN_S = 5.0  # of an agent, else its containers end: longer than a busy machine keeps one waiting
-
-
-def alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] not in "ZX"
-    except OSError:
-        return False
 
 
 @pytest.mark.faults
@@ -39,10 +34,10 @@ def test_a_killed_agent_adopts_the_same_processes_ten_times(plane: Plane, node: 
     assert len(plane.registrations) == 1
 
 
-@pytest.mark.skipif("HYDRA_SOAK" not in os.environ, reason="the long variant; set HYDRA_SOAK=1")
-@pytest.mark.timeout(420)
+@pytest.mark.skipif(not seeds.SOAK, reason="the long variants run with --soak")
+@pytest.mark.timeout(420 * FACTOR)
 def test_an_agent_killed_at_random_for_five_minutes_loses_nothing(plane: Plane, node: NodeProcess) -> None:
-    random = Random(3)
+    random = seeds.drawn(3)
     stays = plane.add(["sleep", "600"])
     plane.in_state(stays, ContainerState.RUNNING)
     pid, codes = node.pid_of(stays), {}
@@ -112,9 +107,10 @@ def test_what_ended_while_the_supervisor_was_dead_is_unknown(plane: Plane, node:
     cid = plane.add(["sleep", "60"])
     plane.in_state(cid, ContainerState.RUNNING)
     node.kill()
+    pid = node.pid_of(cid)
     os.kill(node.supervisor_pid, signal.SIGKILL)
-    os.kill(node.pid_of(cid), signal.SIGKILL)
-    wait_for(lambda: not alive(node.pid_of(cid)), "it is gone")
+    os.kill(pid, signal.SIGKILL)
+    wait_for(lambda: not alive(pid), "it is gone")
     node.start()
     report = plane.ended(cid)
     assert (report.state, report.reason) == (ContainerState.FAILED, ContainerReason.EXIT_UNKNOWN)

@@ -19,6 +19,7 @@ from controlplane.statestore.models import AdmissionCount, TaskGroup
 from controlplane.statestore.queries.jobs import listing as job_queries
 from tests.integration.rm.cluster import Cluster, Leading
 from tests.integration.rm.federation import OPEN, SECOND, another, begun, leading, small, states, written
+from tests.patience import stretched
 from wire.resources import AXES, NOTHING
 from wire.states import JobState, terminal
 
@@ -366,7 +367,7 @@ def test_claims_at_the_same_moment_never_exceed_the_limit(cluster: Cluster) -> N
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join(stretched(30))
     assert sum(gained.values()) == 30
     counts = written(cluster)
     assert sum(n for (queue, _, _), n in counts.items() if queue == "root.z") == 30

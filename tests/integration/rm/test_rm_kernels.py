@@ -12,9 +12,10 @@ from scheduler.core.snapshot import Memo
 from scheduler.round import RoundPolicy, plan_round
 from scheduler.warm import snapshot
 from tests.integration.rm.cluster import Cluster
+from tests.machine import FACTOR
 
 # The first run on a machine compiles: a minute and a half of one core.
-pytestmark = [pytest.mark.kernels, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.kernels, pytest.mark.timeout(900 * FACTOR)]
 
 
 @pytest.fixture(scope="module")

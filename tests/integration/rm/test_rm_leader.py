@@ -20,7 +20,7 @@ from controlplane.statestore.models import Lease
 from simulator.hollow import HollowNodes
 from tests import invariants
 from tests.integration.rm.cluster import Cluster
-from tests.patience import let_pass, wait_until
+from tests.patience import let_pass, stretched, wait_until
 from wire.states import JobState
 
 QUICK = Pace(heartbeat_s=0.1, interval_s=0.02, renew_s=0.1, node_lost_s=2.0, max_disconnect_s=60.0)
@@ -37,7 +37,7 @@ def thread(run: Callable[[], object]) -> Iterator[threading.Thread]:
     t = threading.Thread(target=guarded, daemon=True)
     t.start()
     yield t
-    t.join(10)
+    t.join(stretched(10))
     assert not t.is_alive()
 
 
@@ -108,7 +108,7 @@ def test_the_post_offered_twice_is_taken_once_and_again_when_it_is_lost(cluster:
                 lead(cluster.sub.pk)  # doubled and late: comes back at once
             assert (first.is_alive(), Lease.objects.get().epoch) == (True, 1)
             cluster.rows("SELECT pg_terminate_backend(backend_pid) FROM statestore_lease")
-            first.join(10)
+            first.join(stretched(10))
             assert not first.is_alive(), "it gives up once its session is gone"
         cluster.expire()
         with thread(lambda: [lead(cluster.sub.pk) or let_pass(0.05) for _ in range(100) if not led(2)]) as second:

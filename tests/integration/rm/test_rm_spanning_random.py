@@ -1,6 +1,5 @@
 """Random lives of a federation: leaders and whole sub-clusters come and go, and every task is in one place."""
 
-import os
 from collections import Counter
 from contextlib import suppress
 from copy import deepcopy
@@ -17,7 +16,7 @@ from controlplane.statestore.actions import services, subclusters
 from controlplane.statestore.actions.audit import SYSTEM
 from controlplane.statestore.errors import Refused
 from controlplane.statestore.models import Job, SubCluster
-from tests import invariants
+from tests import invariants, seeds
 from tests.integration.rm.cluster import Cluster, Leading
 from tests.integration.rm.federation import OPEN, SMALL, Federation
 from tests.patience import RanOut, wait_until
@@ -257,7 +256,7 @@ def told(job: JobEntry) -> tuple[Any, ...]:
     return run.state, run.live, groups, job.services()
 
 
-@pytest.mark.parametrize("seed", range(200 if os.environ.get("HYDRA_SOAK") == "1" else 6))
+@pytest.mark.parametrize("seed", seeds.some(6, 200))
 def test_whatever_happens_every_task_is_in_one_place(cluster: Cluster, settings: LazySettings, seed: int) -> None:
     settings.HYDRA = settings.HYDRA | {"heartbeat_s": 0.02}
     life = Life(cluster, seed)

@@ -22,6 +22,7 @@ from controlplane.statestore.models import (
 from tests.integration.rm.cluster import Cluster, Leading
 from tests.integration.rm.federation import Federation, another
 from tests.integration.rm.test_rm_drain import TINY, running, turn
+from tests.patience import stretched
 from wire.states import ContainerState, JobState, NodeState, Want
 
 State = SubCluster.State
@@ -135,7 +136,7 @@ def test_a_submit_waits_for_a_decommission_that_is_under_way_and_is_then_refused
         while not cluster.one(waiting):
             assert thread.is_alive()
         rival.commit()
-        thread.join(10)
+        thread.join(stretched(10))
     assert len(met) == 1 and isinstance(met[0], Unavailable)
 
 

@@ -17,7 +17,7 @@ from controlplane.statestore.models import Container, Intent, JobEvent, SubClust
 from tests.integration.rm.cluster import Cluster, Leading
 from tests.integration.rm.federation import OPEN, SMALL, Federation
 from tests.integration.rm.test_rm_rehoming import finish, rounds
-from tests.patience import wait_until
+from tests.patience import stretched, wait_until
 from wire.states import JobState
 
 
@@ -128,7 +128,7 @@ def test_a_round_of_another_leader_and_the_move_wait_for_one_another_and_lose_no
         waits = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%statestore_ask%'"
         wait_until(lambda: f.west.one(waits) or met, 10, "it waits for the round")
         rival.commit()
-        thread.join(10)
+        thread.join(stretched(10))
     assert [type(problem) for problem in met] == [Outdated], met
     (row,) = f.west.rows(f"SELECT home_id FROM statestore_report WHERE job_id = {job} AND events = ''")
     assert row[0] == f.west.job(job).home_id != f.west.sub.pk

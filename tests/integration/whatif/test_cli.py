@@ -21,6 +21,7 @@ from tests import hydractl as shell
 from tests.integration.api.served import web
 from tests.integration.whatif.past import BEGIN, END, busy_hour, live, nodes
 from tests.integration.whatif.test_runs import OTHER, processes  # noqa: F401 - a fixture
+from tests.machine import FACTOR
 from tests.stores import ROOT
 from tests.unit.simulator.workload_cases import same
 
@@ -125,7 +126,7 @@ def test_ctrl_c_cancels(served: dict[str, str], operator: User, west: SubCluster
     )  # fmt: skip
     assert "simulation" in command.stderr.readline()  # it waits for the answer by now
     command.send_signal(signal.SIGINT)
-    _, said = command.communicate(timeout=200)
+    _, said = command.communicate(timeout=200 * FACTOR)
     assert command.returncode == 130 and "is cancelled" in said and "Traceback" not in said
     assert Simulation.objects.get().state == "cancelled"
 

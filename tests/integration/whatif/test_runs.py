@@ -30,7 +30,7 @@ from controlplane.whatif import answer, cases, history, runner, tasks
 from tests.integration.whatif.conftest import POLICY
 from tests.integration.whatif.past import BEGIN, END, at, busy_hour, nodes
 from tests.limits import limit
-from tests.patience import let_pass, wait_until
+from tests.patience import let_pass, stretched, wait_until
 
 State = Simulation.State
 _PROD = {"guaranteed": 0.9, "maximum": 0.95, "children": {"etl": {}, "web": {}}}
@@ -167,6 +167,7 @@ def test_a_sub_cluster_that_drains_now_takes_no_work(operator: User, west: SubCl
         cases.of(ask(operator))
 
 
+@pytest.mark.faults
 def test_one_that_is_cancelled_stops_soon_and_writes_nothing(
     operator: User, west: SubCluster, processes: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -182,7 +183,7 @@ def test_one_that_is_cancelled_stops_soon_and_writes_nothing(
         let_pass(0.1)
     simulations.cancel(Actor(operator.pk), asked.pk)
     with limit("a running simulation is cancelled: its process ends", 5):
-        assert started.process.wait(60) == 0
+        assert started.process.wait(stretched(60)) == 0
     row = Simulation.objects.get(pk=asked.pk)
     assert (row.state, row.result, row.page) == (State.CANCELLED, None, None)
     simulations.cancel(Actor(operator.pk), asked.pk)
@@ -209,7 +210,7 @@ def test_a_runner_whose_worker_has_gone_gives_its_row_back(operator: User, west:
     (started,) = tasks._runners
     assert started.process.stdin is not None
     started.process.stdin.close()
-    assert started.process.wait(60) == 0
+    assert started.process.wait(stretched(60)) == 0
     row = Simulation.objects.get(pk=asked.pk)
     assert (row.state, row.attempts, row.token) == (State.QUEUED, 0, None)
 
@@ -363,6 +364,7 @@ def test_a_runner_is_seen_to_live_while_it_reads_and_compares(
     assert (row.state, row.message) == (State.FAILED, "it lives")
 
 
+@pytest.mark.faults
 @pytest.mark.parametrize("phase", [cases, answer])
 def test_one_that_is_cancelled_while_it_reads_or_compares_stops_soon(
     operator: User, west: SubCluster, monkeypatch: pytest.MonkeyPatch, phase: ModuleType

@@ -11,13 +11,14 @@ from scheduler.core.snapshot import Snapshot
 from scheduler.round import RoundPolicy
 from tests.examples import examples
 from tests.kernels import compile_kernels
+from tests.machine import FACTOR
 from tests.property.scheduler import test_scheduler_backfill as backfill
 from tests.property.scheduler import test_scheduler_explain as explain
 from tests.property.scheduler import test_scheduler_gif as gif
 from tests.property.scheduler import test_scheduler_placement as placement
 
 EXAMPLES, MANY = examples(150), examples(6_000)
-pytestmark = [pytest.mark.kernels, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.kernels, pytest.mark.timeout(900 * FACTOR)]
 
 
 @pytest.fixture(autouse=True)

@@ -7,6 +7,7 @@ from typing import Any
 from websockets.sync.server import ServerConnection, serve
 
 from client.execs import _connected
+from tests.patience import stretched
 from wire import execs
 from wire.execs import Kind
 
@@ -19,7 +20,7 @@ def test_who_reads_slowly_still_answers_the_server() -> None:
         piece = execs.frame(Kind.STDOUT, b"x")
         for _ in range(execs.WINDOW // execs.cost_of(piece)):
             socket.send(piece)
-        if socket.ping().wait(10):
+        if socket.ping().wait(stretched(10)):
             answered.set()
 
     with serve(talks, "127.0.0.1", 0, compression=None) as server:
@@ -28,7 +29,7 @@ def test_who_reads_slowly_still_answers_the_server() -> None:
         transport: Any = SimpleNamespace(url=url, authorization="Token x")
         _, close = _connected(transport, "/")
         try:
-            assert answered.wait(15)
+            assert answered.wait(stretched(15))
         finally:
             close()
             server.shutdown()

@@ -19,6 +19,7 @@ from client.execs import Piece
 from client.hydractl import app
 from contract.problems import Problem
 from tests import mutations
+from tests.patience import stretched
 from wire.execs import End
 
 
@@ -44,7 +45,7 @@ class Said:
         self.ended.set()
 
     def pieces(self) -> Iterator[Piece]:
-        assert self.ended.wait(10), "tar there waits for the end of its input"
+        assert self.ended.wait(stretched(10)), "tar there waits for the end of its input"
         for at in range(0, len(self.archive), 1000):
             yield Piece("stderr", b"tar: ./tree: file changed as we read it\n")
             yield Piece("stdout", self.archive[at : at + 1000])
@@ -250,7 +251,7 @@ class Failing(Said):
         self.words, self.end = words, End(code=2)
 
     def pieces(self) -> Iterator[Piece]:
-        assert self.ended.wait(10)
+        assert self.ended.wait(stretched(10))
         if self.end.error:
             raise HydraError(Problem(title="The command did not end by itself", detail=self.end.error))
         yield Piece("stderr", self.words.encode())

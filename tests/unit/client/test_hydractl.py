@@ -16,6 +16,7 @@ import pytest
 from contract.jobs import Revision, RolloutState
 from tests import hydractl
 from tests.answers import said_by_the_api
+from tests.patience import stretched
 
 ROOT = Path(__file__).parents[3]
 
@@ -140,7 +141,7 @@ def test_ctrl_c_leaves_the_job_and_says_how_to_follow_it(cluster: Any, env: dict
             break
     process.send_signal(signal.SIGINT)
     said = process.stderr.read()
-    assert process.wait(timeout=20) == 130
+    assert process.wait(timeout=stretched(20)) == 130
     assert "hydractl wait 1" in said
     assert "hydractl kill 1" in said
     assert "Traceback" not in said

@@ -13,7 +13,7 @@ import pytest
 from controlplane.notifications import webhook
 from controlplane.notifications.webhook import Untold
 from controlplane.statestore.actions.receivers import Webhook
-from tests.patience import until
+from tests.patience import passes, stretched, until
 from tests.receiving import hooks
 
 KEY = "whsec_a2V5"
@@ -39,7 +39,7 @@ def saying(pieces: Any) -> Iterator[str]:
                     connection.sendall(piece)
                     if over.is_set():
                         return
-                over.wait(60)
+                over.wait(stretched(60))
             except OSError:
                 pass  # it has heard enough
 
@@ -120,13 +120,13 @@ def test_a_name_that_is_looked_for_longer_than_a_try_has_its_thread_and_the_try_
 
     def lookup(*_: Any, **__: Any) -> Any:
         begun.set()
-        end.wait(60)
+        end.wait(stretched(60))
         raise OSError("no such name")
 
     async def play() -> None:
         trying = asyncio.create_task(told("http://slow.example/"))
         await until(begun.is_set, 10, "it is looked for")
-        await asyncio.sleep(0.2)
+        await passes(0.2)
         assert not trying.done()
         end.set()
         assert (await trying).startswith("no answer within")
@@ -145,7 +145,7 @@ def test_who_hints_without_end_keeps_no_other_from_hearing(monkeypatch: pytest.M
 
     async def play(floods: list[str], honest: str) -> tuple[list[str], str]:
         flooding = asyncio.gather(*map(told, floods))
-        await asyncio.sleep(0.2)
+        await passes(0.2)
         heard = await told(honest)
         return await flooding, heard
 

@@ -11,7 +11,7 @@ from controlplane.dashboard.reader import THREADS, Reader
 from controlplane.dashboard.snapshots import TopicRefusal, TopicSnapshot
 from controlplane.dashboard.topics import Topic, parse
 from controlplane.statestore.queries.looks import Look
-from tests.patience import wait_until
+from tests.patience import stretched, wait_until
 
 
 class Store:
@@ -27,7 +27,7 @@ class Store:
         self.begun.append((user_id, topic.name))
         self.looks.append(look)
         number = len(self.begun)
-        assert self.open.wait(10)
+        assert self.open.wait(stretched(10))
         return TopicSnapshot(str(number), b"")
 
 

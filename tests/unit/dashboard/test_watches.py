@@ -18,6 +18,7 @@ from controlplane.dashboard.snapshots import Result, TopicSnapshot
 from controlplane.dashboard.topics import Topic, parse
 from controlplane.dashboard.watches import FAULT, Watches
 from controlplane.statestore.queries.looks import Look
+from tests.patience import passes, stretched
 
 
 class Store:
@@ -47,8 +48,8 @@ class Socket:
         self.feed = Feed(topic, self.woken.set)
         watches.join(user_id, self.feed)
 
-    async def hears(self, within_s: float = 20.0) -> object:
-        async with asyncio.timeout(within_s):
+    async def hears(self) -> object:
+        async with asyncio.timeout(stretched(20)):
             await self.woken.wait()
         self.woken.clear()
         message = json.loads(self.feed.message() or "{}")
@@ -84,7 +85,7 @@ async def test_tabs_of_an_account_share_reads_and_accounts_do_not(store: Store, 
     for tab in (*tabs, other):
         tab.leave()
     read = store.reads
-    await asyncio.sleep(REFRESH_S)
+    await passes(REFRESH_S)
     assert store.reads <= read + 1, "but for one under way nobody reads for those who have left"
 
 

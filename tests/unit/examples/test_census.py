@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.machine import FACTOR
+
 CENSUS = Path(__file__).parents[3] / "examples" / "stdlib-census"
 
 
@@ -19,7 +21,7 @@ def task(script: str, folder: Path, **env: str) -> subprocess.CompletedProcess[s
     folder.mkdir(exist_ok=True)
     return subprocess.run(
         [sys.executable, str(CENSUS / script)], cwd=folder, env={"PATH": os.environ["PATH"], **env},
-        capture_output=True, text=True, timeout=120, check=False,
+        capture_output=True, text=True, timeout=120 * FACTOR, check=False,
     )  # fmt: skip
 
 

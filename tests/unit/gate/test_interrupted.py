@@ -10,6 +10,7 @@ import pytest
 
 from controlplane.embedded import spawn
 from tests.patience import wait_until
+from tests.processes import Pid, alive
 from tests.stores import ROOT
 
 PLAIN = {"PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # no plugin is needed inside
@@ -51,18 +52,12 @@ def test_no_test_outlives_its_run(tmp_path: Path, how: signal.Signals) -> None:
     )  # fmt: skip
     began = tmp_path / "began"
     wait_until(lambda: began.exists() and began.read_text(), 30, "the test begins")
+    inner = Pid(int(began.read_text()))
     run.send_signal(how)
     said, _ = run.communicate()
-    wait_until(lambda: not alive(int(began.read_text())), 30, "pytest ends")
+    wait_until(lambda: not alive(inner), 30, "pytest ends")
     assert not (tmp_path / "went_on").exists()
     assert not (tmp_path / "two.log").exists()
     if how is signal.SIGINT:
         assert "stopping" in said
         assert (tmp_path / "ended").exists(), "its fixtures have come to their end"
-
-
-def alive(pid: int) -> bool:
-    try:
-        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
-    except OSError:
-        return False

@@ -2,8 +2,11 @@
 
 import os
 import subprocess
+import threading
 from pathlib import Path
 
+import httpx
+import psutil
 import pytest
 from django.db import OperationalError
 
@@ -53,6 +56,9 @@ def test_a_run_is_written_down_and_read_back(tmp_path: Path, shared: tuple[str, 
         "test_wrong": False, "test_late": True, "test_never_began": True, "test_late_and_wrong": False,
     }  # fmt: skip
     assert failed["test_late"][1].endswith("it")
+    assert {o.test.rpartition("::")[2] for o in found.failed() if o.stall} == {
+        "test_late", "test_never_began", "test_late_and_wrong",
+    }  # fmt: skip
     assert sorted(o.skipped or o.expected for o in found.not_run()) == ["no chromium", "theirs differs"]
 
 
@@ -64,6 +70,10 @@ def test_a_run_is_written_down_and_read_back(tmp_path: Path, shared: tuple[str, 
         (OperationalError("connection timeout expired"), True),
         (OperationalError("deadlock detected"), False),
         (subprocess.TimeoutExpired("up", 120), True),
+        (psutil.TimeoutExpired(5.0), True),
+        (threading.BrokenBarrierError(), True),
+        (httpx.PoolTimeout("no connection is free"), True),
+        (httpx.ConnectError("refused"), False),
         (AssertionError("Locator expected to be visible\nTimeout 40000ms\nCall log:\n - waiting"), True),
         (AssertionError("Locator expected\nError: strict mode violation: two\nCall log:\n with timeout 5ms"), False),
         (AssertionError("Timeout is 3, not 4"), False),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.patience import wait_until
+from tests.patience import stretched, wait_until
 
 ROOT = Path(__file__).resolve().parents[3]
 # Whoever joins the group first starts another process in it, as an init does, and then does what agent and supervisor
@@ -76,7 +76,7 @@ def said(group: Path, controller: str, seen_as: Path, *prefix: str) -> tuple[lis
     lines = [agent.stdout.readline().strip() for _ in range(2)]
     where = [str(Path(f).relative_to(group)) for f, _, _ in os.walk(group) if (Path(f) / "cgroup.procs").read_text()]
     agent.stdin.close()
-    agent.wait(10)
+    agent.wait(stretched(10))
     return lines, where
 
 

@@ -11,6 +11,7 @@ from nodemanager import config
 from nodemanager.healthscript import Script, configured_script, run
 from nodemanager.isolation import Isolation, detect
 from tests.patience import wait_until
+from tests.processes import Pid, alive
 
 
 def script(text: str, timeout_s: float = 5.0, uid: int = -1) -> Script:
@@ -45,19 +46,14 @@ def test_the_text_is_short_and_endless_output_is_not_kept() -> None:
 def test_one_that_hangs_is_ended_with_everything_it_has_started(tmp_path: Path) -> None:
     says = run(script(f"sleep 60 & echo $! > {tmp_path}/pid; trap '' TERM; sleep 60", timeout_s=0.5))
     assert says == "the health script did not end within 0.5 s"
-    wait_until(lambda: not alive(int((tmp_path / "pid").read_text())), 5, "what it has started is gone")
+    begun = Pid(int((tmp_path / "pid").read_text()))
+    wait_until(lambda: not alive(begun), 5, "what it has started is gone")
 
 
 def test_a_child_left_behind_is_not_waited_for_and_ended(tmp_path: Path) -> None:
     assert run(script(f"sleep 60 & echo $! > {tmp_path}/pid; echo ERROR left one")) == "ERROR left one"
-    wait_until(lambda: not alive(int((tmp_path / "pid").read_text())), 5, "what it has started is gone")
-
-
-def alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
-    except OSError:
-        return False
+    begun = Pid(int((tmp_path / "pid").read_text()))
+    wait_until(lambda: not alive(begun), 5, "what it has started is gone")
 
 
 def test_one_that_cannot_be_started_says_so() -> None:

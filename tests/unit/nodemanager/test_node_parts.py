@@ -16,6 +16,7 @@ from nodemanager.lifecycle import Container, Phase
 from nodemanager.localize import Cache
 from nodemanager.mailbox import Background
 from nodemanager.state import StateFile
+from tests.patience import stretched
 from tests.unit.nodemanager.test_node_core import PLAIN, lease
 from wire.resources import GPUS_MAX
 from wire.states import ContainerReason, ContainerState, NodeHealth
@@ -36,7 +37,7 @@ def test_what_keeps_a_node_in_touch_waits_behind_no_transfer() -> None:
         for _ in range(2 * mailbox.TRANSFERS):
             background.pool.submit(end.wait)
         background.contact.submit(reached.set)
-        assert reached.wait(5)
+        assert reached.wait(stretched(5))
     finally:
         end.set()
         background.close()

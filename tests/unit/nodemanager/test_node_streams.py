@@ -5,13 +5,13 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from random import Random
 
 import pytest
 
 from nodemanager.listening import Reachable, listeners, sockets_of
 from tests import mutations
-from tests.patience import wait_until
+from tests.patience import stretched, wait_until
+from tests.seeds import drawn
 from wire import execs, streams
 from wire.execs import ExecError
 from wire.streams import Kind, Refused, Streams
@@ -97,7 +97,7 @@ def test_one_that_is_not_read_holds_up_no_other() -> None:
     ends, hold = Ends(), threading.Event()
 
     def idle(connection: socket.socket) -> None:
-        hold.wait(60)
+        hold.wait(stretched(60))
         connection.close()
 
     with serving(idle) as stuck, serving(echo) as port:
@@ -134,7 +134,7 @@ def test_no_end_opens_more_than_a_node_has_threads_for() -> None:
     held = threading.Event()
 
     def connect(port: int) -> socket.socket:
-        held.wait(60)
+        held.wait(stretched(60))
         raise Refused("too late")
 
     node = Streams(lambda data: True, connect=connect)
@@ -152,7 +152,7 @@ def test_streams_that_are_over_count_until_their_threads_have_ended(where: str) 
 
     def connect(port: int) -> socket.socket:
         if where == "connect":  # to what takes no more connections
-            held.wait(60)
+            held.wait(stretched(60))
             raise Refused("too late")
         mine, theirs = socket.socketpair()
         theirs.sendall(b"more than the person takes")
@@ -161,7 +161,7 @@ def test_streams_that_are_over_count_until_their_threads_have_ended(where: str) 
 
     def send(data: bytes) -> bool:
         sending.append(data)
-        return where == "connect" or held.wait(60)
+        return where == "connect" or held.wait(stretched(60))
 
     node = Streams(send, connect=connect)
     try:
@@ -185,7 +185,7 @@ def test_a_stream_that_is_over_ends_no_other_of_its_number() -> None:
     def connect(port: int) -> socket.socket:
         begun.append(port)
         if port == 1:
-            held.wait(60)
+            held.wait(stretched(60))
             raise Refused("too late")
         return socket.socketpair()[0]
 
@@ -214,7 +214,7 @@ def test_more_than_a_window_is_refused() -> None:
 
 @pytest.mark.parametrize("end", ["person", "node"])
 def test_whatever_is_said_of_streams_is_taken_or_refused_and_leaves_nothing(end: str, soak: bool) -> None:
-    rng = Random() if soak else Random(5)
+    rng = drawn(5)
     sound = [
         streams.message(Kind.OPEN, number, b"\0\1") if end == "node" else streams.message(Kind.DATA, number, b"x")
         for number in (1, 2, 3)

@@ -24,7 +24,7 @@ from nodemanager.runtimes import RuntimeEvent
 from nodemanager.runtimes.process import START_S, ProcessRuntime
 from nodemanager.supervisor import Supervisor
 from nodemanager.task import Task
-from tests.patience import wait_until
+from tests.patience import stretched, wait_until
 
 
 @pytest.fixture
@@ -84,7 +84,7 @@ def test_a_process_that_cannot_be_watched_is_ended(
     task = left_behind(tmp_path, selector, stranger.pid, found.start_ticks, procfs.boot_id())
     told: list[dict[str, Any]] = []
     wait_until(lambda: task.check(time.monotonic(), set(), told.append) or told, 10, "its end is told")
-    assert told[0]["exit"]["unknown"] and stranger.wait(10) == -signal.SIGKILL
+    assert told[0]["exit"]["unknown"] and stranger.wait(stretched(10)) == -signal.SIGKILL
 
 
 def test_a_task_whose_process_was_never_recorded_has_no_processes_of_others(
@@ -263,4 +263,4 @@ def test_a_quota_holds_a_task_back_even_where_processors_idle(runtime: ProcessRu
         runtime.stop(1, 0.0)
         wait_until(lambda: heard(runtime, "exit"), 20, "it ends")
         runtime.close(quit_runtime=True)
-        assert runtime.child is not None and runtime.child.wait(20) == 0, "it removes its groups"
+        assert runtime.child is not None and runtime.child.wait(stretched(20)) == 0, "it removes its groups"

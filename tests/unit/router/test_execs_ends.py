@@ -13,6 +13,7 @@ from controlplane.router.execs.person import Person
 from controlplane.router.execs.socket import FrameSocket, Left
 from controlplane.statestore.models import Exec
 from tests import mutations
+from tests.seeds import drawn
 from wire import execs
 from wire.execs import ExecError, Kind
 
@@ -101,7 +102,7 @@ def scrambled(rng: Random, frames: list[bytes]) -> list[dict[str, Any]]:
 
 
 def test_whatever_a_person_or_a_node_sends_ends_in_words(soak: bool) -> None:
-    rng = Random() if soak else Random(3)
+    rng = drawn(3)
     persons = [execs.frame(Kind.STDIN, b"ls\n"), execs.frame(Kind.STDIN), execs.resize(50, 120), execs.credit(9)]
     nodes = [execs.frame(Kind.BEGUN), execs.frame(Kind.STDOUT, b"x"), execs.frame(Kind.STDERR, b"y"), execs.credit(9)]
     nodes += [execs.end(execs.End(code=3)), execs.end(execs.End(error="why"))]

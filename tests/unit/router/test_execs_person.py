@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from controlplane.router.execs.person import Person
+from tests.patience import stretched
 
 
 class Threads:
@@ -25,6 +26,6 @@ def test_it_stops_calling_its_node_when_the_end_comes_right_after_the_beginning(
         for _ in range(steps):
             await asyncio.sleep(0)
         calls.cancel()
-        return bool((await asyncio.wait({calls}, timeout=5))[1])
+        return bool((await asyncio.wait({calls}, timeout=stretched(5)))[1])
 
     assert not asyncio.run(lived())

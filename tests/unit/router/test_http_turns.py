@@ -23,7 +23,7 @@ from controlplane.router.aside import Aside
 from controlplane.router.masterauth import MasterPrincipal
 from controlplane.router.threads import Threads
 from controlplane.router.views import containers, masterevents
-from tests.patience import until
+from tests.patience import stretched, until
 
 GREEDY, MODEST = b"Token greedy", b"Token modest"
 ACCOUNTS = {GREEDY: 1, MODEST: 2}
@@ -52,7 +52,7 @@ class Web:
     def view(self, request: Any) -> HttpResponse:
         self.begun += 1
         if request.headers["Authorization"].encode() == GREEDY:
-            self.end.wait(60)
+            self.end.wait(stretched(60))
         return HttpResponse()
 
     async def asked(self, token: bytes, path: str = "/api/v1/jobs") -> int:
@@ -240,7 +240,7 @@ def test_logs_that_nobody_waits_for_any_more_have_their_places_until_they_are_re
 
         def view(request: Any) -> HttpResponse:
             begun.append(1)
-            end.wait(60)
+            end.wait(stretched(60))
             return HttpResponse()
 
         def asked() -> "asyncio.Task[Any]":

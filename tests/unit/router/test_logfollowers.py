@@ -13,7 +13,7 @@ from controlplane.router import logfollowers
 from controlplane.router.logfollowers import Followers
 from controlplane.statestore.queries.jobs import logs
 from controlplane.statestore.queries.jobs.logsources import LogSource
-from tests.patience import until
+from tests.patience import passes, until
 
 DAY = dt.date(2030, 1, 1)
 
@@ -71,7 +71,7 @@ def test_many_cost_one_look_and_each_hears_of_its_own(store: Store) -> None:
             each.cancel()
         await asyncio.wait(waiting)
         looks = len(store.looked)
-        await asyncio.sleep(0.1)
+        await passes(0.1)
         assert len(store.looked) <= looks + 1, "nobody follows any more"
         assert not await all_.something_new(7, source(1), {0: 0}, 0.05), "nothing came in time"
 

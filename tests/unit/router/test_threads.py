@@ -5,7 +5,7 @@ import threading
 import time
 
 from controlplane.router.threads import Threads, ended
-from tests.patience import until
+from tests.patience import stretched, until
 
 
 def test_a_call_that_nobody_waits_for_any_more_counts_and_is_paid_for_until_it_has_ended() -> None:
@@ -14,7 +14,7 @@ def test_a_call_that_nobody_waits_for_any_more_counts_and_is_paid_for_until_it_h
 
         def call() -> None:
             begun.set()
-            end.wait(60)
+            end.wait(stretched(60))
             until_s = time.thread_time() + 0.01
             while time.thread_time() < until_s:
                 pass

@@ -18,12 +18,13 @@ from scheduler.core.snapshot import Backfill
 from tests import backfill_reference as book
 from tests.backfill_replay import replay
 from tests.kernels import compile_kernels
+from tests.machine import FACTOR
 from tests.property.scheduler.test_scheduler_backfill import RULES
 
 PROCESSORS = 128
 pytestmark = [
     pytest.mark.kernels,
-    pytest.mark.timeout(900),  # the first run on a machine compiles: a few minutes of one core
+    pytest.mark.timeout(900 * FACTOR),  # the first run on a machine compiles: a few minutes of one core
     pytest.mark.skipif("HYDRA_DATA" not in os.environ, reason="HYDRA_DATA names no folder of real traces"),
 ]
 

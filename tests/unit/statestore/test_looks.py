@@ -7,6 +7,7 @@ from threading import Barrier, Event
 import pytest
 
 from controlplane.statestore.queries.looks import Look, looking, shared, together
+from tests.patience import stretched
 
 
 def test_a_read_is_made_once_in_a_look_for_each_of_its_arguments() -> None:
@@ -31,11 +32,11 @@ def test_who_comes_while_it_is_read_waits_for_it() -> None:
 
     def slow() -> int:
         made.append(1)
-        assert go.wait(10)
+        assert go.wait(stretched(10))
         return 7
 
     def ask() -> int:
-        both.wait(10)
+        both.wait(stretched(10))
         return look.once("what", slow)
 
     with ThreadPoolExecutor(2) as pool:

@@ -3,7 +3,7 @@
 import signal
 import sys
 from argparse import REMAINDER, ArgumentParser
-from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand
@@ -35,33 +35,29 @@ class Command(BaseCommand):
         ):
             parser.add_argument(name, action="store_true", help=text)
         parser.add_argument("--stage", help="pure, stores, stack, browser, kernels or faults")
-        parser.add_argument("words", nargs=REMAINDER, help="for pytest")
+        parser.add_argument("--table", metavar="FILE", help="a document whose table of promises is brought up to date")
+        parser.add_argument("words", nargs=REMAINDER, help="for pytest; paths stand in place of a stage's own")
 
     def handle(self, *args: Any, **options: Any) -> None:
         from tests.gate import run
-        from tests.gate.stages import FAULTS, FAULTS_MARKER, GATE_LANES, STAGES, Stage
+        from tests.gate.stages import FAULTS, GATE_LANES, STAGES
+        from tests.gate.words import named, take, take_value
 
         words = list(options["words"])
-        chosen = {name: _take(words, name) for name in ("--faults", "--all", "--soak")}
-        if "--stage" in words:
-            at = words.index("--stage")
-            name = words[at + 1] if at + 1 < len(words) else ""
-            if name not in STAGES:
-                sys.exit(f"manage.py test: --stage is one of {', '.join(STAGES)}, not {name or 'nothing'}")
-            del words[at : at + 2]
-            lanes: Sequence[Sequence[Stage]] = [[STAGES[name]]]
+        faults, both, soak = (take(words, name) for name in ("--faults", "--all", "--soak"))
+        stage, table = take_value(words, "--stage"), take_value(words, "--table")
+        if stage is not None and stage not in STAGES:
+            sys.exit(f"manage.py test: --stage is one of {', '.join(STAGES)}, not {stage or 'nothing'}")
+        if table is not None and not Path(table).is_file():
+            sys.exit(f"manage.py test: --table is a document with a table of promises, not {table or 'nothing'}")
+        if stage is not None:
+            phases: list[run.Lanes] = [[[STAGES[stage]]]]
+        elif both:
+            phases = [run.OF_THE_GATE if named(words) else GATE_LANES, [[FAULTS]]]
+        elif faults:
+            phases = [[[FAULTS]]]
         else:
-            lanes = [[FAULTS]] if chosen["--faults"] else [] if words and not chosen["--all"] else GATE_LANES
-        environ = run.environment(chosen["--soak"], lightly=lanes != [[FAULTS]] and FAULTS_MARKER not in words)
-        status = run.stages(lanes, words, environ) if lanes else run.only(words, environ)
-        if chosen["--all"]:
-            status = run.stages([[FAULTS]], words, run.environment(chosen["--soak"], lightly=False)) or status
-        sys.exit(status)
-
-
-def _take(words: list[str], name: str) -> bool:
-    """Whether the option is there; it is removed."""
-    found = name in words
-    while name in words:
-        words.remove(name)
-    return found
+            phases = [] if words else [GATE_LANES]
+        if phases:
+            sys.exit(run.stages(phases, words, soak, Path(table) if table else None))
+        sys.exit(run.only(words, soak))
