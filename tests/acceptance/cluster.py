@@ -26,7 +26,8 @@ from tests import forked, hydractl
 from tests.acceptance.relay import Relay
 from tests.homes import ready_made
 from tests.machine import FACTOR
-from tests.patience import EASY, wait_until
+from tests.patience import EASY, RanOut, stretched, wait_until
+from tests.processes import Pid, alive
 from tests.stack import Stack
 from tests.stores import ROOT
 from wire import keys
@@ -51,7 +52,7 @@ class Start:
     container: str
     index: int
     attempt: int
-    pid: int
+    pid: Pid
     node: str
 
     @property
@@ -61,14 +62,6 @@ class Start:
     @property
     def alive(self) -> bool:
         return alive(self.pid)
-
-
-def alive(pid: int) -> bool:
-    """Whether a process exists and is no zombie."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in {"Z", "X"}
-    except OSError:
-        return False
 
 
 def start_node(
@@ -98,7 +91,7 @@ def running_node(
         raise
     finally:
         process.terminate()
-        process.wait(20)
+        process.wait(stretched(20))
         shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -111,6 +104,7 @@ class Cluster:
         self.evidence.chmod(0o1777)  # tasks run as their tenant's users, of which there are two
         (starts := self.evidence / "starts").touch()
         starts.chmod(0o666)
+        self._starts: list[Start] = []  # as far as they were read
         self._gates: dict[str, int] = {}  # those that are open
         self.acknowledged: set[int] = set()  # jobs whose submit was answered
         self.ended: dict[tuple[Any, ...], Any] = {}  # what had ended when the invariants were last checked
@@ -174,7 +168,7 @@ class Cluster:
         """Ask a further process to end; what it has printed."""
         process.terminate()
         try:
-            return process.communicate(timeout=20)[0]
+            return process.communicate(timeout=stretched(20))[0]
         except subprocess.TimeoutExpired:
             process.kill()
             return process.communicate()[0]
@@ -249,7 +243,10 @@ class Cluster:
         """Every process tasks have started, or those of some jobs; in order."""
         path = self.evidence / "starts"
         lines = path.read_text().splitlines() if path.exists() else []
-        found = [Start(c, int(i), int(a), int(p), n) for c, i, a, p, n in (line.split() for line in lines)]
+        for line in lines[len(self._starts) :]:  # kept, since a process is known by when it was first seen
+            container, index, attempt, number, node = line.split()
+            self._starts.append(Start(container, int(index), int(attempt), Pid(int(number)), node))
+        found = list(self._starts)
         if not wanted:
             return found
         containers = {c.id for job in wanted for c in self.tenant.containers(job.id)}
@@ -393,8 +390,8 @@ class Cluster:
         self.led()
         try:
             wait_until(lambda: {state for _, state in self._nodes()} == {NodeState.UP}, 40, "every node is up")
-        except AssertionError as e:
-            raise AssertionError(f"{e}; nodes and their states: {self._nodes()}") from None
+        except RanOut as error:
+            raise RanOut(f"{error}; nodes and their states: {self._nodes()}") from error
 
     def _nodes(self) -> list[tuple[Any, ...]]:
         return self.sql("SELECT name, state FROM statestore_node WHERE name LIKE 'east-%%' OR name LIKE 'hollow-%%'")

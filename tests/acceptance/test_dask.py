@@ -11,8 +11,9 @@ import pytest
 distributed = pytest.importorskip("distributed")
 
 from client.dask import HydraCluster  # noqa: E402
-from tests.acceptance.cluster import Cluster, alive  # noqa: E402
+from tests.acceptance.cluster import Cluster  # noqa: E402
 from tests.acceptance.interpreter import interpreter  # noqa: E402
+from tests.processes import Pid, alive  # noqa: E402
 from tests.stack import wait_until  # noqa: E402
 
 pytestmark = pytest.mark.acceptance
@@ -60,7 +61,8 @@ def test_a_worker_that_dies_is_replaced_and_what_it_did_is_done_again(cluster: C
         workers.wait_for_workers(2, timeout=60)
         futures = dask.map(say, range(40), pure=False)
         first = dask.gather(futures)
-        _, pid, container = first[0]
+        _, number, container = first[0]
+        pid = Pid(number)
         os.kill(pid, signal.SIGKILL)
         wait_until(lambda: not alive(pid) and container not in workers.observed, 30, "the worker is gone")
         workers.wait_for_workers(2, timeout=60)

@@ -18,9 +18,10 @@ from websockets.typing import Origin
 from client import Client, HydraError
 from client.execs import Piece, Running
 from tests import hydractl
-from tests.acceptance.cluster import Cluster, Start, alive, browser
+from tests.acceptance.cluster import Cluster, Start, browser
 from tests.acceptance.conftest import STRANGER
 from tests.patience import wait_until
+from tests.processes import Pid, alive
 from wire import execs
 from wire.execs import Kind
 
@@ -116,9 +117,9 @@ def test_a_terminal_has_its_size_and_keys_and_ends_with_the_container(cluster: C
         cluster.tenant.exec(task.container, ["true"])
 
 
-def _sleeper(client: Client, task: Start) -> tuple[Running, int]:
+def _sleeper(client: Client, task: Start) -> tuple[Running, Pid]:
     running = client.open_exec(task.container, ["sh", "-c", "echo $$; exec sleep 600"])
-    return running, int(next(running.pieces()).data)
+    return running, Pid(int(next(running.pieces()).data))
 
 
 # Says its port; sends back what has come once that has ended, which stays open the other way until then.

@@ -5,7 +5,6 @@ Two hundred hollow nodes give the load, two real ones the processes to watch.
 
 import contextlib
 import json
-import random
 import subprocess
 import threading
 import time
@@ -22,6 +21,7 @@ from tests.acceptance import afterwards
 from tests.acceptance.cluster import SUB_CLUSTER, Cluster
 from tests.limits import limit, within
 from tests.patience import let_pass, wait_until
+from tests.seeds import drawn
 from wire import desired, keys, status
 
 pytestmark = pytest.mark.faults
@@ -88,7 +88,7 @@ def test_kills_at_random_moments_under_load(crowd: Crowd, soak: bool):
     cluster = crowd.cluster
     lasting = cluster.task_job("lasting", cluster.gate("lasting") + "exit 0", count=6, node_labels="!hollow")
     starts = cluster.started(lasting, 6)
-    chance = random.Random(None if soak else 1)
+    chance = drawn(1)
     with crowd.load():
         wait_until(lambda: len(crowd.jobs) > 10, 20, "work flows")
         for _ in range(40 if soak else 6):

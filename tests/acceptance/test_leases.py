@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import pytest
 
 from tests.acceptance.cluster import SUB_CLUSTER, Cluster
-from tests.patience import wait_until
+from tests.patience import stretched, wait_until
 from wire import desired, keys, status
 from wire.desired import Desired, Lease
 from wire.states import Want
@@ -169,7 +169,7 @@ def test_keys_roll_without_stopping_anything(cluster: Cluster):
     finally:
         for process in (worker, web):
             process.terminate()
-            process.join(20)
+            process.join(stretched(20))
         for name in ("web", "worker-a", "worker-b"):
             cluster.stack.release(name)
     cluster.settled(cluster.task_job("old-key", "true", count=6), 30)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from contract.jobs import Endpoint, Job
-from tests.acceptance.cluster import SAY, alive
+from tests.acceptance.cluster import SAY
 from tests.acceptance.test_application_masters import application, said
 from tests.acceptance.test_serving import browser
 from tests.acceptance.test_spanning import NAMES, SHAPE, Federation
@@ -15,6 +15,7 @@ from tests.acceptance.test_spanning import federation as federation  # noqa: PLC
 from tests.acceptance.test_spanning import sound as sound  # noqa: PLC0414 - a fixture
 from tests.limits import within
 from tests.patience import wait_until
+from tests.processes import alive
 
 pytestmark = pytest.mark.faults
 

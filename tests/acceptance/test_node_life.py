@@ -16,7 +16,7 @@ from contract.nodes import Node
 from tests.acceptance.cluster import Cluster
 from tests.limits import no_sooner
 from tests.machine import FACTOR
-from tests.patience import let_pass, wait_until
+from tests.patience import let_pass, stretched, wait_until
 
 pytestmark = pytest.mark.acceptance
 
@@ -67,7 +67,7 @@ def watching(cluster: Cluster) -> Iterator[Watch]:
     watch = Watch(cluster.evidence)
     yield watch
     watch.stopping.set()
-    watch.thread.join(10)
+    watch.thread.join(stretched(10))
 
 
 def hydractl(cluster: Cluster, *words: str) -> str:

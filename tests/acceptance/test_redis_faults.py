@@ -10,6 +10,7 @@ import pytest
 from controlplane.statestore import nodeloads
 from tests.acceptance.cluster import SUB_CLUSTER, Cluster
 from tests.limits import limit, within
+from tests.machine import FACTOR
 from tests.patience import let_pass, wait_until
 from wire import keys
 from wire.states import NodeState
@@ -74,7 +75,8 @@ def active(cluster: Cluster) -> bool:
     """Somebody leads, shows fresh sums, and hears every node."""
     shown = cluster.summary()
     loads = nodeloads.decode(cluster.redis.get(keys.nodes(SUB_CLUSTER)) or b"")
-    if shown is None or loads is None or abs(time.time() - shown.at) >= 6 or shown.epoch != cluster.leader()[0]:
+    age_s = abs(time.time() - shown.at) if shown else 0.0
+    if shown is None or loads is None or age_s >= 6 * FACTOR or shown.epoch != cluster.leader()[0]:
         return False
     there = loads.state < NodeState.DECOMMISSIONED
     heard = (loads.state[there] == NodeState.UP) & (loads.age_ms[there] < 4000)

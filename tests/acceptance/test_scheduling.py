@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from contract.jobs import Job
-from tests.acceptance.cluster import Cluster, alive
+from tests.acceptance.cluster import Cluster
 from tests.patience import wait_until
+from tests.processes import alive
 from tests.stack import UNHURRIED
 
 MIB = 1024

@@ -16,7 +16,7 @@ from contract.jobs import Endpoint, Job
 from tests import hydractl
 from tests.acceptance.cluster import Cluster, browser
 from tests.acceptance.conftest import STRANGER
-from tests.patience import wait_until
+from tests.patience import stretched, wait_until
 from tests.stores import ROOT
 
 pytestmark = pytest.mark.acceptance
@@ -71,7 +71,7 @@ def test_a_port_of_a_service_is_brought_here_by_its_name(cluster: Cluster, tmp_p
         page = httpx.get(f"http://127.0.0.1:{said['local']}/", trust_env=False)
         assert page.status_code == 200 and f"Guest book of web/{first.index}" in page.text
         forward.send_signal(signal.SIGINT)
-        assert forward.wait(30) in (0, 130)
+        assert forward.wait(stretched(30)) in (0, 130)
 
 
 def test_a_server_that_hangs_is_started_again_elsewhere_on_its_node(cluster: Cluster) -> None:

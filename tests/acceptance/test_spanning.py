@@ -18,7 +18,7 @@ import pytest
 from contract.jobs import Job
 from tests import invariants
 from tests.acceptance.cluster import Cluster, start_node
-from tests.patience import wait_until
+from tests.patience import stretched, wait_until
 
 NAMES = ("east", "west", "north")
 NODES = 2
@@ -62,7 +62,7 @@ class Machine:
     def close(self) -> None:
         if self.process.poll() is None:
             self.process.terminate()
-            self.process.wait(20)
+            self.process.wait(stretched(20))
         for found in self._own():
             with contextlib.suppress(psutil.NoSuchProcess):
                 found.kill()
@@ -107,7 +107,7 @@ class Federation(Cluster):
         for worker in self.workers.values():
             worker.terminate()
         for worker in self.workers.values():
-            worker.join(20)
+            worker.join(stretched(20))
         super().__exit__(*exc)
 
     def _worker(self, name: str, queue: str) -> BaseProcess:

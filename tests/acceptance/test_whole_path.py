@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from client import HydraError
-from tests.acceptance.cluster import SMALL, Cluster, alive
+from tests.acceptance.cluster import SMALL, Cluster
 from tests.contents import files
 from tests.patience import wait_until
+from tests.processes import Pid, alive
 
 
 def containers(cluster: Cluster, job: int) -> list:
@@ -53,7 +54,7 @@ def test_a_timeout_ends_the_whole_tree(cluster: Cluster):
     job = cluster.task_job("slow", 'setsid sleep 300 & echo $! > "$EVIDENCE/grandchild"; sleep 300', timeout_s=1)
     ended = cluster.settled(job, 20, "FAILED")
     assert "timeout" in ended.message
-    grandchild = int((cluster.evidence / "grandchild").read_text())
+    grandchild = Pid(int((cluster.evidence / "grandchild").read_text()))
     wait_until(lambda: not alive(grandchild), 5, "a grandchild in a session of its own is gone after a timeout")
     assert containers(cluster, job.id)[0].reason == "TIMEOUT"
 
@@ -66,10 +67,11 @@ def test_kill_ends_the_whole_tree_although_it_ignores_the_polite_signal(cluster:
     job = cluster.task_job("stubborn", script)
     path = cluster.evidence / "tree"
     pids = wait_until(lambda: p if path.exists() and len(p := path.read_text().split()) == 2 else [], 20, "two started")
+    tree = [Pid(int(number)) for number in pids]
     cluster.tenant.kill(job.id, "enough")
     ended = cluster.settled(job, 20, "KILLED")
     assert ended.message == "killed by tenant: enough"
-    wait_until(lambda: not any(alive(int(pid)) for pid in pids), 3, "nothing of a killed tree is left")
+    wait_until(lambda: not any(alive(pid) for pid in tree), 3, "nothing of a killed tree is left")
 
 
 def test_more_memory_than_asked_ends_a_task(cluster: Cluster):

@@ -13,7 +13,7 @@ from typing import Any
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from tests.patience import wait_until
+from tests.patience import let_pass, wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
@@ -100,11 +100,11 @@ def take(browser: Browser, url: str, role: str, password: str, shown: dict[str, 
             for name, path in shown.items():
                 page.goto(url + path)
                 page.get_by_role("heading", level=1).first.wait_for()
-                page.wait_for_timeout(1500)  # a picture of live data: let the first snapshots arrive
+                let_pass(1.5)  # a picture of live data: let the first snapshots arrive
                 page.screenshot(path=out / f"{name}-{role}-{scheme}-{size}.png")
             page.keyboard.press("Control+k")
             page.get_by_role("combobox", name="Find").fill("jo")
-            page.wait_for_timeout(800)
+            let_pass(0.8)
             page.screenshot(path=out / f"palette-{role}-{scheme}-{size}.png")
             context.close()
 

@@ -12,7 +12,7 @@ from playwright.sync_api import Page, Route, expect
 
 from tests.browser.barriers import barriers
 from tests.browser.chromium import sign_in
-from tests.patience import wait_until
+from tests.patience import let_pass, wait_until
 from tests.stack import Stack
 
 SMALL = {"memory_mib": 64, "vcores_milli": 100}
@@ -332,7 +332,7 @@ def test_nothing_of_it_shuts_anybody_out(page: Page, site: Stack) -> None:
     for place, heading in places.items():
         page.goto(place)
         page.get_by_role("heading", name=heading, exact=True).first.wait_for()
-        page.wait_for_load_state("networkidle", timeout=5_000) if "submit" in place else page.wait_for_timeout(300)
+        page.wait_for_load_state("networkidle", timeout=5_000) if "submit" in place else let_pass(0.3)
         if faults := barriers(page):
             found[place] = faults
     site.client().kill(stuck)

@@ -12,7 +12,6 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 THEMSELVES = {"tests/patience.py", "tests/machine.py", "tests/limits.py"}
-UNSTRETCHED = ("tests/acceptance/", "tests/browser/", "tests/integration/api/test_heavy.py", "tests/unit/simulator/")
 CLOCKS = {f"time.{name}" for name in ("monotonic", "perf_counter", "process_time", "time")}
 WAITS = {"wait", "join", "communicate"}  # methods of processes, threads and events
 RUNS = {"subprocess.run", "subprocess.check_output", "asyncio.timeout", "asyncio.wait"}
@@ -61,7 +60,7 @@ def test_tests_wait_and_measure_in_one_place() -> None:
     found = []
     for path in sorted((ROOT / "tests").rglob("*.py")):
         name = str(path.relative_to(ROOT))
-        if name not in THEMSELVES and not name.startswith(("tests/gate/", *UNSTRETCHED)):
+        if name not in THEMSELVES and not name.startswith("tests/gate/"):
             found += [f"{name}:{line} {what}" for line, what in wrong(path.read_text())]
     assert not found, "\n".join(found)
 

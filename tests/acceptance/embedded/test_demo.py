@@ -8,6 +8,7 @@ from pathlib import Path
 import psutil
 
 from tests.homes import ready_made
+from tests.machine import FACTOR
 from tests.patience import wait_until
 from tests.stack import web_port
 from tests.stores import ROOT, bare_environment
@@ -18,7 +19,9 @@ def test_the_demo_runs_its_job_to_the_result_and_leaves_nothing_behind(tmp_path:
     environ = bare_environment() | {"HYDRA_HOME": str(home), "HYDRA_HTTP_PORT": str(web_port())}
     environ["HYDRA_TIED_TO"] = str(os.getpid())
     command = [sys.executable, str(ROOT / "manage.py"), "demo", "--exit"]
-    done = subprocess.run(command, env=environ, cwd=ROOT, capture_output=True, text=True, timeout=250, check=False)
+    done = subprocess.run(
+        command, env=environ, cwd=ROOT, capture_output=True, text=True, timeout=250 * FACTOR, check=False
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     for words in ("web        http://127.0.0.1:", "The 20 largest modules", "manage.py up --detach"):
         assert words in done.stdout

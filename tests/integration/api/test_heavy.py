@@ -15,7 +15,7 @@ from controlplane.statestore.models import Job
 from tests.integration.api.served import whole_web
 from tests.integration.api.test_outages import client
 from tests.integration.api.world import World, job
-from tests.patience import wait_until
+from tests.patience import stretched, wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 FAT = {"name": "fat", "command": ["true"], "env": {"A": "x" * 100_000}}
@@ -50,7 +50,7 @@ class Asked:
         self.status = api.request(method, path, json=body).status_code
 
     def answered(self) -> int:
-        self._thread.join(60)
+        self._thread.join(stretched(60))
         return self.status
 
 
@@ -73,7 +73,7 @@ def asking(api: Any) -> Iterator[list[int]]:
         yield answered
     finally:
         end.set()
-        thread.join(60)
+        thread.join(stretched(60))
 
 
 def test_what_is_large_is_answered_beside_and_nobody_waits_for_it(world: World) -> None:

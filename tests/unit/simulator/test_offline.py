@@ -11,6 +11,7 @@ from django.core.management import CommandError, call_command
 
 from simulator.workload import Submission, SubmittedGroup
 from simulator.workloads import history
+from tests.machine import FACTOR
 from tests.stores import ROOT, bare_environment
 
 pytestmark = pytest.mark.kernels  # simulations wait for them
@@ -26,7 +27,7 @@ def simulate(tmp_path: Path, *words: str) -> "subprocess.CompletedProcess[str]":
     env = bare_environment() | {"HYDRA_HOME": str(tmp_path / "home"), "HYDRA_DEBUG": "1"}
     done = subprocess.run(
         [sys.executable, "manage.py", "simulate", *words], cwd=ROOT, env=env, capture_output=True, text=True,
-        timeout=250, check=False,
+        timeout=250 * FACTOR, check=False,
     )  # fmt: skip
     assert "Traceback" not in done.stderr, done.stderr
     return done

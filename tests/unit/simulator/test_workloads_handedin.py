@@ -13,6 +13,7 @@ import pytest
 
 from simulator.workloads import READERS, handedin, history, open_workload
 from tests import mutations
+from tests.machine import FACTOR
 from tests.stores import ROOT
 from tests.unit.client.test_client_traces import FILES
 from tests.unit.simulator.workload_cases import same
@@ -140,6 +141,8 @@ def test_the_process_keeps_to_its_memory(folder: Path) -> None:
             file.write(b"x" * (1 << 20))
     code = "from simulator.workloads import handedin as h; h.MEMORY_BYTES = 500 << 20; h.main('jobs', 'history', '{}')"
     env = {"PYTHONPATH": str(ROOT), "OPENBLAS_NUM_THREADS": "1"}
-    done = subprocess.run([sys.executable, "-P", "-c", code], env=env, capture_output=True, check=False, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", code], env=env, capture_output=True, check=False, timeout=120 * FACTOR
+    )
     assert done.returncode == 0, done.stderr.decode()[-2000:]
     assert "GiB of memory" in json.loads((folder / "told.json").read_text())["wrong"]
