@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -21,7 +20,7 @@ from client.commands.nodes import find, moment
 from client.commands.receivers import tells
 from client.commands.services import undoing
 from client.commands.views import view_named
-from client.errors import HydraError, InvalidJob, client_error, locating, placed
+from client.errors import InvalidJob, locating, placed
 from client.follow import Printer, follow_job, where_it_says
 from client.looking import Looking, WatchOption, listed, picking, sorting
 from client.progress import headline, rollout_line, uploading, watching
@@ -31,7 +30,6 @@ from contract.jobspec import JobSpec
 from contract.parameters import fill
 from wire import arrays
 from wire.counts import counted
-from wire.states import JobState
 
 FileArgument = Annotated[
     Path,
@@ -44,8 +42,6 @@ FollowOption = Annotated[
     bool, typer.Option("--follow", "-f", help="As --wait, and show what the tasks write, to stderr too.")
 ]
 ENDED_OTHERWISE = 1
-GONE = 404
-KINDS = ["batch", "service", "application"]
 
 
 def submit(
@@ -194,45 +190,12 @@ def jobs(
             saved = dict(parse_qsl(view_named(client, view).query))
             filters |= {key: value for key, value in saved.items() if filters.get(key) is None}
 
-        def found() -> Iterator[Job]:
-            if node is not None:
-                return _on_node(client, node, filters)
-            return client.jobs(page_size=min(limit + 1, 100) if limit else 100, **filters)
-
+        if node is not None:
+            there = find(client, node)
+            filters["node"] = f"{there.sub_cluster}/{there.name}"
+        found = partial(client.jobs, page_size=min(limit + 1, 100) if limit else 100, **filters)
         look = Looking(sort, columns, watch)
         listed(found, JOBS, output, nothing="No such jobs.", limit=limit, look=look)
-
-
-def _on_node(client: Client, node: str, filters: dict[str, str | None]) -> Iterator[Job]:
-    """Jobs that have containers on a node now, newest first; of those, what the filters leave."""
-    for name, words in (("state", [*JobState.__members__, "live", "ended"]), ("kind", KINDS)):
-        if filters.get(name) not in (None, *words):
-            raise client_error(f"there is none {filters[name]!r}", field_name=name, remedy=f"Use {', '.join(words)}.")
-    for name in ("since", "until", "order"):
-        if filters.get(name):
-            remedy = f"Leave out --{name}, or --node."
-            raise client_error("--node lists what runs there now, newest first", field_name=name, remedy=remedy)
-    there = {container.job for container in client.node_containers(find(client, node).id)}
-    for number in sorted(there, reverse=True):
-        try:
-            job = client.job(number)
-        except HydraError as error:
-            if error.status == GONE:  # it may have ended, and its history too
-                continue
-            raise
-        if _meets(job, filters):
-            yield Job(**{name: getattr(job, name) for name in Job.model_fields})
-
-
-def _meets(job: Job, filters: dict[str, str | None]) -> bool:
-    """Whether it is a job that the server would list under these filters."""
-    state, tag, name = filters.get("state"), filters.get("tag"), filters.get("name")
-    return (
-        state in (None, job.state, "ended" if job.ended else "live")
-        and all(filters.get(each) in (None, getattr(job, each)) for each in ("queue", "owner", "kind"))
-        and (tag is None or tag in job.tags)
-        and (name is None or job.name.startswith(name))
-    )
 
 
 def _ago(text: str | None, name: str) -> str | None:

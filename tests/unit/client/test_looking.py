@@ -165,23 +165,13 @@ def test_top_shows_places_queues_and_ones_own_jobs_once(cluster: Any, env: dict[
     assert found["overview"]["sub_clusters"][0]["live_containers"] == 7 and len(found["jobs"]) == 3
 
 
-def test_jobs_of_a_node_are_those_with_containers_there(cluster: Any, env: dict[str, str]) -> None:
-    def ids(*words: str) -> list[int]:
-        done = run(env, "jobs", "--node", "n5", "-o", "json", *words)
-        assert done.returncode == 0, done.stderr
-        return [job["id"] for job in json.loads(done.stdout)]
-
-    assert ids() == [3, 2, 1]
-    assert ids("--limit", "1", "--name", "a") == [3]
-    assert ids("--state", "live", "--tag", "t1") == [1]
-    assert ids("--state", "ended", "--owner", "eve") == []
-    assert ids("--state", "succeeded") == [3]
-    for words, says in (
-        (["--since", "-1h"], "since: --node lists what runs there now"),
-        (["--state", "gone"], "state: there is none 'GONE'. Use SUBMITTED"),
-    ):
-        refused = run(env, "jobs", "--node", "n5", *words)
-        assert (refused.returncode, says in refused.stderr) == (2, True), refused.stderr
+def test_jobs_of_a_node_are_asked_for_by_its_whole_name(cluster: Any, env: dict[str, str]) -> None:
+    cluster.nodes = [{"id": 5, "name": "node-5", "state": "UP", "sub_cluster": "east"}]
+    assert run(env, "jobs", "--node", "node-5", "--since", "-1h", "--tag", "t1").returncode == 0
+    asked = cluster.requests("GET", "/jobs")[0]
+    assert (asked.query["node"], asked.query["tag"], "since" in asked.query) == ("east/node-5", "t1", True)
+    refused = run(env, "jobs", "--node", "node-6")
+    assert (refused.returncode, "there is no node node-6. Did you mean node-5?" in refused.stderr) == (2, True), refused.stderr
 
 
 def test_a_bare_span_is_in_the_past(cluster: Any, env: dict[str, str]) -> None:
