@@ -24,7 +24,7 @@ _reserved: list[socket.socket] = []
 UNHURRIED = {"HYDRA_LEASE_S": "15", "HYDRA_NODE_LOST_S": "30"}
 
 
-def web_port() -> int:
+def own_port() -> int:
     """One that nobody listens on, and that no other test on this machine is given as long as this process lives."""
     for port in _PORTS:
         taken = socket.socket(socket.AF_UNIX)
@@ -47,7 +47,7 @@ class Stack:
     ) -> None:
         self.home = Home(home.absolute())
         self.sub_clusters, self.nodes = sub_clusters, nodes
-        self.port = web_port()
+        self.port = own_port()
         self.environ = bare_environment() | {"HYDRA_HOME": str(self.home.root), "HYDRA_HTTP_PORT": str(self.port)}
         self.environ |= {"HYDRA_TIED_TO": str(os.getpid())} | (environ or {})  # killed tests leave no stack behind
         self.url = f"http://127.0.0.1:{self.port}"

@@ -9,13 +9,13 @@ import psutil
 
 from tests.homes import ready_made
 from tests.patience import wait_until
-from tests.stack import web_port
+from tests.stack import own_port
 from tests.stores import ROOT, bare_environment
 
 
 def test_the_demo_runs_its_job_to_the_result_and_leaves_nothing_behind(tmp_path: Path) -> None:
     home = ready_made(tmp_path / "home")
-    environ = bare_environment() | {"HYDRA_HOME": str(home), "HYDRA_HTTP_PORT": str(web_port())}
+    environ = bare_environment() | {"HYDRA_HOME": str(home), "HYDRA_HTTP_PORT": str(own_port())}
     environ["HYDRA_TIED_TO"] = str(os.getpid())
     command = [sys.executable, str(ROOT / "manage.py"), "demo", "--exit"]
     done = subprocess.run(command, env=environ, cwd=ROOT, capture_output=True, text=True, timeout=250, check=False)

@@ -13,7 +13,7 @@ from django.db import connection
 
 from tests import forked
 from tests.patience import stretched, wait_until
-from tests.stack import web_port
+from tests.stack import own_port
 from tests.stores import ROOT
 
 RATES = {
@@ -27,7 +27,7 @@ RATES = {
 @contextmanager
 def web(**environ: str) -> Iterator[str]:
     """Its address; the process is gone afterwards."""
-    port = web_port()
+    port = own_port()
     arguments = ["--port", str(port), "--loop", "uvloop", "--http", "httptools", "--lifespan", "off"]
     words = ["-m", "uvicorn", "controlplane.asgi:application", "--log-level", "warning", *arguments]
     with _started(words, port, environ) as (url, _):
@@ -37,7 +37,7 @@ def web(**environ: str) -> Iterator[str]:
 @contextmanager
 def whole_web(**environ: str) -> Iterator[tuple[str, psutil.Process]]:
     """As ``manage.py web`` starts it, with what answers beside it: its address and it."""
-    with _started(["-m", "django", "web"], web_port(), environ) as found:
+    with _started(["-m", "django", "web"], own_port(), environ) as found:
         yield found
 
 

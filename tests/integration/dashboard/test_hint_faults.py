@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import socket
 import subprocess
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -26,6 +25,7 @@ from tests.integration.dashboard.tabs import Tab, tab
 from tests.limits import judge
 from tests.machine import stalls
 from tests.patience import passes, stretched, wait_until
+from tests.stack import own_port
 
 pytestmark = [pytest.mark.faults, pytest.mark.django_db(transaction=True)]
 CONVERGED_S = 2.0
@@ -39,9 +39,7 @@ class Valkey:
     """A server of the test's own, killed and started as it likes."""
 
     def __init__(self, folder: Path) -> None:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
+        self.port = own_port()
         self.url = f"redis://127.0.0.1:{self.port}/0"
         self._command = [str(binaries.valkey()), "--port", str(self.port), "--dir", str(folder), "--save", ""]
         self._command += ["--client-output-buffer-limit", "pubsub 64kb 0 0"]

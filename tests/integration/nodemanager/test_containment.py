@@ -281,7 +281,7 @@ def test_logs_wait_for_a_web_that_is_down(plane: Plane, node: NodeProcess) -> No
 
 
 def test_without_root_a_node_serves_one_tenant_at_a_time(plane: Plane, tmp_path: Path) -> None:
-    prefix = ("unshare", "--user", "--map-user=65534", "--map-group=65534") if os.geteuid() == 0 else ()
+    prefix = as_nobody()
     node = NodeProcess(plane, tmp_path / "plain", prefix=prefix).start()
     try:
         first = plane.add(["sh", "-c", "id -u; sleep 60"], lease_changes={"tenant": 1})
@@ -298,17 +298,34 @@ def test_without_root_a_node_serves_one_tenant_at_a_time(plane: Plane, tmp_path:
         node.close()
 
 
+def able(*command: str) -> None:
+    """Do it, or skip on a host that does not let us."""
+    try:
+        subprocess.run(command, check=True, capture_output=True, text=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        pytest.skip(f"this host does not allow {command[0]}: {getattr(error, 'stderr', '') or error}".strip())
+
+
+def as_nobody() -> tuple[str, ...]:
+    """What makes the agent's user, who is root in tests, another one."""
+    if os.geteuid() != 0:
+        return ()
+    prefix = ("unshare", "--user", "--map-user=65534", "--map-group=65534")
+    able(*prefix, "true")
+    return prefix
+
+
 @root_only
 def test_a_readonly_work_folder_is_unhealthy_until_it_is_writable(plane: Plane, tmp_path: Path) -> None:
     folder = tmp_path / "ro"
     folder.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64m,mode=755", "tmpfs", folder], check=True)
+    able("mount", "-t", "tmpfs", "-o", "size=64m,mode=755", "tmpfs", str(folder))
     node = NodeProcess(plane, folder, disk_reserve_mib=16)
     try:
         node.start()
         cid = plane.add(["sleep", "60"])
         plane.in_state(cid, ContainerState.RUNNING)
-        subprocess.run(["chattr", "+i", folder], check=True)  # as for root nothing else makes a folder read-only
+        able("chattr", "+i", str(folder))  # as for root nothing else makes a folder read-only
         wait_for(lambda: plane.status().health == NodeHealth.WORK_FOLDER_READONLY, "it is reported", 10.0)
         subprocess.run(["chattr", "-i", folder], check=True)
         wait_for(lambda: plane.status().health == NodeHealth.OK, "it recovers", 10.0)
@@ -325,8 +342,7 @@ def test_a_readonly_work_folder_is_unhealthy_until_it_is_writable(plane: Plane, 
 
 
 def test_an_operator_may_let_tenants_share_a_user(plane: Plane, tmp_path: Path) -> None:
-    prefix = ("unshare", "--user", "--map-user=65534", "--map-group=65534") if os.geteuid() == 0 else ()
-    node = NodeProcess(plane, tmp_path / "shared", prefix=prefix, several_tenants=True).start()
+    node = NodeProcess(plane, tmp_path / "shared", prefix=as_nobody(), several_tenants=True).start()
     try:
         first = plane.add(["sleep", "60"], lease_changes={"tenant": 1})
         plane.in_state(first, ContainerState.RUNNING)
@@ -339,7 +355,7 @@ def test_an_operator_may_let_tenants_share_a_user(plane: Plane, tmp_path: Path) 
 def test_no_task_reads_the_join_token(plane: Plane, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither where it was given, nor in the memory or the environment of the agent, whose user the task has."""
     monkeypatch.setenv("HYDRA_NODE_JOIN_TOKEN", "sesame-of-the-environment")
-    prefix = ("unshare", "--user", "--map-user=65534", "--map-group=65534") if os.geteuid() == 0 else ()
+    prefix = as_nobody()
     node = NodeProcess(plane, tmp_path / "spied", prefix=prefix, join_token="").start()
     try:
         assert plane.registrations[0]["join_token"] == "sesame-of-the-environment"

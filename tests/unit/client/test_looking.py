@@ -171,7 +171,9 @@ def test_jobs_of_a_node_are_asked_for_by_its_whole_name(cluster: Any, env: dict[
     asked = cluster.requests("GET", "/jobs")[0]
     assert (asked.query["node"], asked.query["tag"], "since" in asked.query) == ("east/node-5", "t1", True)
     refused = run(env, "jobs", "--node", "node-6")
-    assert (refused.returncode, "there is no node node-6. Did you mean node-5?" in refused.stderr) == (2, True), refused.stderr
+    assert (refused.returncode, "there is no node node-6. Did you mean node-5?" in refused.stderr) == (2, True), (
+        refused.stderr
+    )
 
 
 def test_a_bare_span_is_in_the_past(cluster: Any, env: dict[str, str]) -> None:
