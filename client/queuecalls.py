@@ -85,9 +85,11 @@ class QueueCalls:
         )
         return answers.read(QueueDetail, answer.json())
 
-    def usage(self, days: int = 7, owner: str | None = None, step: str = "day") -> list[UsedHour]:
-        """What an account used, per hour or day and queue; your own without ``owner``."""
-        params = self._span(days) | {"owner": owner, "step": step}
+    def usage(
+        self, days: int = 7, owner: str | None = None, step: str = "day", *, queue: str | None = None
+    ) -> list[UsedHour]:
+        """What an account used, per hour or day and queue, or in one of them; your own without ``owner``."""
+        params = self._span(days) | {"owner": owner, "step": step, "queue": queue}
         found: list[UsedHour] = []
         while True:
             answer = self._transport.request("GET", "/api/v1/usage/hours", params=params)
@@ -100,18 +102,21 @@ class QueueCalls:
             found += [row for row in part.results if row.at != last]
             params["begin"] = last.isoformat()
 
-    def usage_csv(self, days: int = 7, owner: str | None = None, *, all_accounts: bool = False) -> str:
+    def usage_csv(
+        self, days: int = 7, owner: str | None = None, *, all_accounts: bool = False, queue: str | None = None
+    ) -> str:
         """The same, hour by hour, as a CSV file's text; ``all_accounts``, for operators: with a column ``owner``."""
-        params = self._span(days) | _whose(owner, all_accounts)
+        params = self._span(days) | _whose(owner, all_accounts) | {"queue": queue}
         return self._transport.request("GET", "/api/v1/usage/hours.csv", params=params).text
 
-    def usage_tags(self, days: int = 7, owner: str | None = None) -> list[UsedTag]:
+    def usage_tags(self, days: int = 7, owner: str | None = None, *, queue: str | None = None) -> list[UsedTag]:
         """What an account used by the tags of its jobs and queue, what used most first; of whole days."""
-        return self._tags(owner, *(datetime.fromisoformat(at) for at in self._span(days).values()))
+        begin, end = (datetime.fromisoformat(at) for at in self._span(days).values())
+        return self._tags({"owner": owner, "queue": queue}, begin, end)
 
-    def _tags(self, owner: str | None, begin: datetime, end: datetime) -> list[UsedTag]:
+    def _tags(self, of: dict[str, str | None], begin: datetime, end: datetime) -> list[UsedTag]:
         """Of more rows than the server answers with at once, the sums of both halves of the days."""
-        params = {"begin": begin.isoformat(), "end": end.isoformat(), "owner": owner}
+        params = {"begin": begin.isoformat(), "end": end.isoformat()} | of
         found = answers.read(UsedTags, self._transport.request("GET", "/api/v1/usage/tags", params=params).json())
         if found.complete:
             return found.results
@@ -119,12 +124,14 @@ class QueueCalls:
         if not days:
             raise _too_many("one day")
         middle = datetime.combine(begin.date() + timedelta(days=(days + 1) // 2), time(), UTC)
-        before = self._tags(owner, begin, middle - timedelta(microseconds=1))
-        return _summed(before + self._tags(owner, middle, end))
+        before = self._tags(of, begin, middle - timedelta(microseconds=1))
+        return _summed(before + self._tags(of, middle, end))
 
-    def usage_tags_csv(self, days: int = 7, owner: str | None = None, *, all_accounts: bool = False) -> str:
+    def usage_tags_csv(
+        self, days: int = 7, owner: str | None = None, *, all_accounts: bool = False, queue: str | None = None
+    ) -> str:
         """The same, day by day, as a CSV file's text; ``all_accounts`` as of ``usage_csv``."""
-        params = self._span(days) | _whose(owner, all_accounts)
+        params = self._span(days) | _whose(owner, all_accounts) | {"queue": queue}
         return self._transport.request("GET", "/api/v1/usage/tags.csv", params=params).text
 
     def _span(self, days: int) -> dict[str, Any]:

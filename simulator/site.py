@@ -188,8 +188,8 @@ class Site:
         m.shares.refresh(self.store, self.clock)
         report = self.round.run(duties, now)
         self.quiet = 0 if report.committed else self.quiet + 1
-        if self.quiet and self.pace.patience_s:
-            longer_s = min(self.pace.patience_s, 2.0 ** min(self.quiet, 20))
+        if self.quiet > 1 and self.pace.patience_s:
+            longer_s = min(self.pace.patience_s, 2.0 ** min(self.quiet - 1, 20))
             self.round.planner.postpone(self.clock.now_us() / 1e6 + longer_s)
         self.load_changed |= report.committed
         self.last_s = now

@@ -191,11 +191,19 @@ def jobs(
             filters |= {key: value for key, value in saved.items() if filters.get(key) is None}
 
         if node is not None:
-            there = find(client, node)
-            filters["node"] = f"{there.sub_cluster}/{there.name}"
+            filters["node"] = _node_called(client, node)
         found = partial(client.jobs, page_size=min(limit + 1, 100) if limit else 100, **filters)
         look = Looking(sort, columns, watch)
         listed(found, JOBS, output, nothing="No such jobs.", limit=limit, look=look)
+
+
+def _node_called(client: Client, text: str) -> str:
+    """What the server calls the nodes of this name, or the one of this number."""
+    place, _, name = text.rpartition("/")
+    if any(True for _ in client.nodes(sub_cluster=place or None, name=name)):
+        return text
+    there = find(client, text)
+    return f"{there.sub_cluster}/{there.name}"
 
 
 def _ago(text: str | None, name: str) -> str | None:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from client.commands.cluster import resources
-from client.commands.common import connected
+from client.commands.common import complete_queue, connected
 from client.errors import client_error
 from client.looking import Looking, WatchOption, listed, picking, sorting
 from client.queuecalls import QueueCell, QueueStanding
@@ -72,6 +72,7 @@ def usage(
     all_accounts: Annotated[
         bool, typer.Option("--all-accounts", help="With --csv: of all, each line with its owner; for operators.")
     ] = False,
+    queue: Annotated[str | None, typer.Option(help="In this queue.", autocompletion=complete_queue)] = None,
     hourly: Annotated[bool, typer.Option("--hourly", help="Per hour instead of per day.")] = False,
     by_tag: Annotated[bool, typer.Option("--by-tag", help="Per tag of the jobs, in all the time.")] = False,
     csv: Annotated[bool, typer.Option("--csv", help="The whole ledger as CSV.")] = False,
@@ -83,11 +84,12 @@ def usage(
     with connected(ctx) as client:
         if csv:
             read = client.usage_tags_csv if by_tag else client.usage_csv
-            print(read(days, owner, all_accounts=all_accounts), end="")
+            print(read(days, owner, all_accounts=all_accounts, queue=queue), end="")
         elif by_tag:
-            show(client.usage_tags(days, owner), TAGGED, output, nothing="Nothing was used in this time.")
+            tags = client.usage_tags(days, owner, queue=queue)
+            show(tags, TAGGED, output, nothing="Nothing was used in this time.")
         else:
-            rows = client.usage(days, owner, "hour" if hourly else "day")
+            rows = client.usage(days, owner, "hour" if hourly else "day", queue=queue)
             show(rows, USED, output, nothing="Nothing was used in this time.")
 
 
@@ -114,12 +116,17 @@ def _hours(value: float) -> Keyed:
     return Keyed(f"{value:,.3f}", value)
 
 
+def _used_hours(of: Used, value: float) -> Keyed:
+    """A dash where nobody measured: a container that was measured took some memory."""
+    return _hours(value) if of.cpu_ms or of.peak_memory_mib_s else Keyed("-", -1.0)
+
+
 AMOUNTS: list[Column[Used]] = [
     ("QUEUE", lambda u: u.queue), ("CONTAINERS", lambda u: u.containers),
     ("FAILED", lambda u: u.failed), ("GIB HOURS", lambda u: _hours(u.memory_mib_s / 1024 / 3600)),
-    ("GIB HOURS USED", lambda u: _hours(u.peak_memory_mib_s / 1024 / 3600)),
+    ("GIB HOURS USED", lambda u: _used_hours(u, u.peak_memory_mib_s / 1024 / 3600)),
     ("CORE HOURS", lambda u: _hours(u.vcores_milli_s / 3_600_000)),
-    ("CORE HOURS USED", lambda u: _hours(u.cpu_ms / 3_600_000)),
+    ("CORE HOURS USED", lambda u: _used_hours(u, u.cpu_ms / 3_600_000)),
     ("GPU HOURS", lambda u: _hours(u.gpu_s / 3600)),
     ("MEAN WAIT S", lambda u: f"{u.waited_s / u.tasks:.1f}" if u.tasks else "-"),
 ]  # fmt: skip

@@ -85,7 +85,8 @@ def impossible(need: GroupNeed, kinds: NodeKinds, nodes: Collection[str], sugges
 def nobody_has(need: GroupNeed, kinds: NodeKinds, nodes: Collection[str], suggestions: Suggestions) -> list[Impossible]:
     """The names without which it cannot start, and which nobody has. Arguments as of ``impossible``."""
     places = list(_unknown_places(need, kinds, nodes, suggestions)) if need.strict else []
-    return places + (_unknown_labels(need, kinds, nodes, suggestions) if need.node_labels else [])
+    matter = need.node_labels and kinds.largest(need) is None  # else they can be met: it waits for another reason
+    return places + (_unknown_labels(need, kinds, nodes, suggestions) if matter else [])
 
 
 def _unknown_places(

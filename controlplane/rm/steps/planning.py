@@ -54,6 +54,7 @@ class Planner:
     _reclaimed: float = -NEVER
     _contested: bool = False  # when last planned, somebody waited for what others hold
     _held_back: bool = False  # or for nodes and racks that it prefers
+    _reserves: float = 0.0  # until when somebody may come to have waited so long that a node is held for it
 
     def policy(self) -> RoundPolicy:
         """The policy in force."""
@@ -70,6 +71,7 @@ class Planner:
         """Plan every partition in which somebody asks. The memory knows what every group wants, or that it does not."""
         m, now = self.m, c.at_us / 1e6
         m.placeable, self.again_at, self._held_back = False, NEVER, False
+        self._reserves = 0.0
         m.refresh((), now)
         m.shares.settle(m.queues, c.at_us)
         policy = self.policy()
@@ -103,10 +105,13 @@ class Planner:
     def postpone(self, until: float) -> None:
         """Look again at what waits no sooner, unless something happens.
 
-        Not while something is counted down, such as warnings, or how long somebody waits for preferred nodes.
+        Not while something is counted down: warnings, how long somebody waits for preferred nodes or for one that is
+        held for it, and how long it is held.
         """
-        counted = self.m.warned or self.m.observed.marks or self._torn or self._held_back
-        if not counted and self.again_at < until:
+        counted = (
+            self.m.warned or self.m.observed.marks or self._torn or self._held_back or self.again_at < self._reserves
+        )
+        if not counted and self.again_at < until and not any(len(memo.reserved_node) for memo in self.m.memos.values()):
             self.again_at = until
 
     def report(self, now: float) -> None:
@@ -144,6 +149,7 @@ class Planner:
             m.placeable |= len(np.setdiff1d(memo.reserved_node, m.memos[name].reserved_node)) > 0
             held_back = bool((plan.refused.why == Why.LOCALITY_WAIT).any())
             self._held_back |= held_back
+            self._reserves = max(self._reserves, float(seen.asks.since.max()) + policy.placement.reserve_after_s)
             self.again_at = min(self.again_at, now + (HELD_BACK_S if held_back else self._interval_s))
 
     def _wanting(self, partition: int, now: float) -> np.ndarray:

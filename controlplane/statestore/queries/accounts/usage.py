@@ -38,7 +38,7 @@ SELECT u.hour, {{owner}}s.name, u.queue, {", ".join(f"u.{column}" for column in 
 
 
 TAG_HEAD = ("day", "sub_cluster", "queue", "tag", *USED_SUMS)
-_USED_SUMS = f"""
+_TAG_SUMS = f"""
 SELECT u.tag, u.queue, {", ".join(f"sum(u.{column})::bigint AS {column}" for column in USED_SUMS)}
   FROM statestore_usagetag u
  WHERE u.owner_id = %(owner)s AND u.day >= %(begin)s AND u.day <= %(end)s AND (%(queue)s = '' OR u.queue = %(queue)s)
@@ -64,7 +64,7 @@ def tags(owner_id: int, begin: dt.datetime, end: dt.datetime, queue: str = "") -
 
     ``complete``: false where there are more than ``ROWS_MAX``.
     """
-    rows = rows_as_dicts(_USED_SUMS, _days(owner_id, begin, end, queue, ROWS_MAX + 1))
+    rows = rows_as_dicts(_TAG_SUMS, _days(owner_id, begin, end, queue, ROWS_MAX + 1))
     return {"begin": begin, "end": end, "results": rows[:ROWS_MAX], "complete": len(rows) <= ROWS_MAX}
 
 

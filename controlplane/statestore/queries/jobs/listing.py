@@ -11,7 +11,8 @@ from django.db.models.expressions import RawSQL
 
 from controlplane.accounts.models import User
 from controlplane.accounts.rights import visible_jobs_q
-from controlplane.statestore.models import Container, Job, JobEvent, Node, TaskGroup
+from controlplane.statestore.models import Job, JobEvent, Node, TaskGroup
+from controlplane.statestore.queries.nodes.containers import live_on
 from controlplane.statestore.queries.paging import Cursor, Page, by_number, page
 from controlplane.statestore.queries.sql import beginning, rows_as_dicts
 from wire.resources import AXES
@@ -69,7 +70,7 @@ STATES = {state.name: (int(state),) for state in JobState} | {
 FILTERS = ("state", "queue", "owner", "tag", "name", "kind", "node", "since", "until", "order")
 ORDERS = {"newest": False, "oldest": True}
 _TOGETHER = 5_000  # jobs that may have been under way together
-_ON_NODES = 10_000  # jobs that nodes of one name may hold containers of
+_OF_ONE_NAME = 100  # nodes, in as many sub-clusters
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,11 +155,11 @@ def visible_ids(user: User, where: JobFilter, at: Cursor, size: int, oldest: boo
 
 
 def _on_node(node: str) -> list[int]:
-    """Jobs that have containers there now. One query."""
+    """Jobs that have containers there now. A query, and one for each node of that name."""
     place, _, name = node.rpartition("/")
-    nodes = Node.objects.filter(name=name, **({"sub_cluster__name": place} if place else {}))
-    there = Container.objects.filter(node_id__in=nodes.values("pk")).order_by("job_id")
-    return list(there.values_list("job_id", flat=True).distinct()[:_ON_NODES])
+    nodes = Node.objects.filter(name=name, **({"sub_cluster__name": place} if place else {})).order_by("pk")
+    found = (live_on(sub, pk) for sub, pk in nodes.values_list("sub_cluster_id", "pk")[:_OF_ONE_NAME])
+    return sorted({job for live in found for job in live.values_list("job_id", flat=True)})
 
 
 def _rows(jobs: "QuerySet[Job]") -> Iterable[dict[str, Any]]:

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from django.db.models import QuerySet
+
 from controlplane.accounts.models import User
 from controlplane.accounts.rights import visible_jobs_q
 from controlplane.statestore import bus
@@ -15,20 +17,11 @@ Json = dict[str, Any]
 
 
 def list_page(user: User, node_id: int, at: Cursor, size: int) -> Page:
-    """One page by number: those of jobs that ``user`` may see. At most four queries.
-
-    The live table has no index by node, because it would cost every container.
-    Which rows to look at is what the node is to hold and says it holds; the table
-    itself is searched only while Redis says neither.
-    """
+    """One page by number: those of jobs that ``user`` may see. At most four queries."""
     node = Node.objects.filter(pk=node_id).values("name", "sub_cluster_id", "sub_cluster__name").first()
     if node is None:
         return Page([])
-    held = bus.held(node["sub_cluster_id"], node_id)
-    found = Container.objects.filter(node_id=node_id)
-    if held is not None:
-        found = found.filter(pk__in=held)
-    rows = list(found.order_by("pk").values())
+    rows = list(live_on(node["sub_cluster_id"], node_id).order_by("pk").values())
     jobs = {j.pk: j for j in _jobs(user, {row["job_id"] for row in rows})}
     seen = [row for row in rows if row["job_id"] in jobs]
     if at.key:
@@ -40,6 +33,18 @@ def list_page(user: User, node_id: int, at: Cursor, size: int) -> Page:
     samples = bus.usage(node["sub_cluster_id"], [row["id"] for row in seen])
     shown = [_container(row, jobs[row["job_id"]], groups, samples.get(row["id"])) for row in seen]
     return page(shown, [(row["id"],) for row in seen], size, at)
+
+
+def live_on(sub_cluster: int, node: int) -> "QuerySet[Container]":
+    """The live containers of a node, of all jobs.
+
+    The live table has no index by node, because it would cost every container.
+    Which rows to look at is what the node is to hold and says it holds; the table
+    itself is searched only while Redis says neither.
+    """
+    held = bus.held(sub_cluster, node)
+    found = Container.objects.filter(node_id=node)
+    return found if held is None else found.filter(pk__in=held)
 
 
 def _jobs(user: User, ids: set[int]) -> list[Job]:
