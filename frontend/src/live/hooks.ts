@@ -91,12 +91,21 @@ export function useRead<T>(path: string, signature: unknown = "", enabled = true
   });
 }
 
+/** What was last read there, whatever the signature was. */
+export function lastRead<T>(client: QueryClient, path: string): T | undefined {
+  const read = client.getQueryCache().findAll({ queryKey: ["read", path] }).filter(({ state }) => state.data !== undefined);
+  return read.sort((a, b) => b.state.dataUpdatedAt - a.state.dataUpdatedAt)[0]?.state.data as T | undefined;
+}
+
 /** Several such at once, each as `made` of what was read; `made` is one and the same function every time. */
 export function useReads<T, R>(wanted: { path: string; signature: unknown; everyMs: number | false }[], made: (answer: T) => R) {
   const isLive = useLiveness().state === "live";
+  const client = useQueryClient();
   return useQueries({
     queries: wanted.map(({ path, signature, everyMs }) => ({
       ...reading<T>(path, signature, isLive ? everyMs : POLL_MS * 2), select: made,
+      // Among several, a query is told nothing of the one before it.
+      placeholderData: () => lastRead<T>(client, path),
     })),
   });
 }

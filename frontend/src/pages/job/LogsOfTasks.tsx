@@ -1,6 +1,6 @@
 /** The last lines of many tasks, the failed ones first, each task's under its name. */
 import { Button, NativeSelect } from "@mantine/core";
-import { useEffect, useRef, useState } from "react";
+import { useEffect, useRef, useState, type RefObject } from "react";
 import type { ApiError } from "../../api/client";
 import type { MergedLog, Task } from "../../api/types";
 import { hydractl } from "../../format/shell";
@@ -40,6 +40,23 @@ export function hitsIn(logs: string[][], needle: string): Hit[] {
   return logs.flatMap((lines, task) => matches(lines, needle).map((line) => ({ task, line })));
 }
 
+/** What was gone to last: which finding, and in which task's log. */
+export interface Sought {
+  finding: string;
+  name: string;
+}
+
+const NOTHING: Sought = { finding: "", name: "" };
+
+/** Goes to a line once for each finding: which line that is changes with all that running tasks write. The page stays, but for another task's log. */
+export function seek(sought: Sought, wanted: Sought, box: HTMLElement, line: Element): Sought {
+  if (sought.finding === wanted.finding) return sought;
+  const [outer, inner] = [box.getBoundingClientRect(), line.getBoundingClientRect()];
+  box.scrollTop += inner.top - outer.top - (outer.height - inner.height) / 2;
+  if (sought.name !== wanted.name) box.scrollIntoView({ block: "nearest" });
+  return wanted;
+}
+
 const asLog = (page: MergedLog): LogState => append(EMPTY, page, EMPTY.cursor);
 
 /** `tasks`: as listed; `choose`: show one's whole log. */
@@ -48,6 +65,10 @@ export function LogsOfTasks({ jobId, tasks, choose }: { jobId: number; tasks: Ta
   const [last, setLast] = useState("");
   const [most, setMost] = useState(AT_ONCE);
   const find = useFind();
+  const sought = useRef(NOTHING);
+  useEffect(() => {
+    if (!find.needle) sought.current = NOTHING;
+  }, [find.needle]);
   const all = inOrder(tasks);
   const shown = all.slice(0, most);
   const begin = new URLSearchParams({ tail, ...(last && { last_s: last }) }).toString();
@@ -64,7 +85,7 @@ export function LogsOfTasks({ jobId, tasks, choose }: { jobId: number; tasks: Ta
       </>
     }>
       {shown.length === 0 ? <Empty title="None of them has started">Their logs appear here from the first line.</Empty>
-        : shown.map((t, i) => <LogOfTask key={taskName(t)} task={t} read={reads[i]!} choose={() => choose(t)} needle={find.needle} hit={hit?.task === i ? hit.line : undefined} found={hits.filter(({ task }) => task === i).length} />)}
+        : shown.map((t, i) => <LogOfTask key={taskName(t)} task={t} read={reads[i]!} choose={() => choose(t)} needle={find.needle} finding={`${find.at} ${find.needle}`} sought={sought} hit={hit?.task === i ? hit.line : undefined} found={hits.filter(({ task }) => task === i).length} />)}
       {all.length > shown.length && (
         <div className="logs-foot row"><span className="small muted">{count(shown.length)} of {count(all.length)} tasks</span><Button variant="default" onClick={() => setMost(most + AT_ONCE)}>Show more</Button></div>
       )}
@@ -72,32 +93,43 @@ export function LogsOfTasks({ jobId, tasks, choose }: { jobId: number; tasks: Ta
   );
 }
 
-/** `hit`: of its lines, the one that is looked at among those found. */
-function LogOfTask({ task, read, choose, needle, hit, found }: { task: Task; read: ReturnType<typeof useReads<MergedLog, LogState>>[number]; choose: () => void; needle: string; hit: number | undefined; found: number }) {
+/** How a task's log is looked through. */
+interface Looked {
+  needle: string;
+  /** What is looked for and how far on: other with every step to another hit. */
+  finding: string;
+  sought: RefObject<Sought>;
+  /** Of its lines, the one that is looked at among those found. */
+  hit: number | undefined;
+}
+
+function LogOfTask({ task, read, choose, found, ...looked }: { task: Task; read: ReturnType<typeof useReads<MergedLog, LogState>>[number]; choose: () => void; found: number } & Looked) {
   const log = read.data;
-  const goesOn = log && task.state !== "RUNNING" && !log.complete;
+  // What is kept from before the task ended says nothing of its end.
+  const goesOn = log && !read.isPlaceholderData && task.state !== "RUNNING" && !log.complete;
   return (
     <section className="task-log" aria-label={`Log of ${taskName(task)}`}>
-      <h3 className="row small"><button type="button" className="linkish" onClick={choose}>{taskName(task)}</button><State state={task.state} />{needle && <span className="muted">{found ? `${many(found, "line")} found` : "nothing found"}</span>}</h3>
+      <h3 className="row small"><button type="button" className="linkish" onClick={choose}>{taskName(task)}</button><State state={task.state} />{looked.needle && <span className="muted">{found ? `${many(found, "line")} found` : "nothing found"}</span>}</h3>
       {read.error ? <div className="body"><Failed error={read.error as ApiError} /></div>
         : !log ? <Loading label="Reading the log" />
         : log.lines.length === 0 ? <p className="small muted">It wrote nothing here.</p>
-        : <Lines log={log} name={taskName(task)} needle={needle} hit={hit} />}
+        : <Lines log={log} name={taskName(task)} {...looked} />}
       {goesOn && <p className="small muted">More than is shown at once; choose the task for the rest.</p>}
     </section>
   );
 }
 
 /** At the end first, where it says why it failed; and again there when more has come, unless somebody has scrolled away. */
-function Lines({ log, name, needle, hit }: { log: LogState; name: string; needle: string; hit: number | undefined }) {
+function Lines({ log, name, needle, finding, sought, hit }: { log: LogState; name: string } & Looked) {
   const box = useRef<HTMLPreElement>(null);
   const stick = useRef(true);
   useEffect(() => {
     if (stick.current && hit === undefined && box.current) box.current.scrollTop = box.current.scrollHeight;
   }, [log.lines.length, hit]);
   useEffect(() => {
-    if (hit !== undefined) box.current?.children[hit]?.scrollIntoView({ block: "center" });
-  }, [hit]);
+    const line = hit === undefined ? undefined : box.current?.children[hit];
+    if (box.current && line) sought.current = seek(sought.current, { finding, name }, box.current, line);
+  }, [hit, finding, name, sought]);
   return (
     <pre ref={box} tabIndex={0} aria-label={`Lines of ${name}`} onScroll={(e) => { const el = e.currentTarget; stick.current = el.scrollHeight - el.scrollTop - el.clientHeight < 2 * LINE; }}>
       {log.lines.map((line, i) => <div key={i} data-hit={i === hit || undefined} data-stderr={log.onStderr[i] || undefined}><Marked line={line} needle={needle} /></div>)}

@@ -36,6 +36,13 @@ function Tasks({ job }: { job: Job }) {
   return <><TasksBar group={total} /><div className="small muted">{progressText(job.kind, total)}{total.failed ? `, ${count(total.failed)} failed` : ""}</div></>;
 }
 
+/** hydractl's text of it: sorted by what is done, or of a service runs, and then by how many there are. */
+function done(job: Job): string | null {
+  const total = sumGroups(job.groups);
+  if (total.count === 0) return null;
+  return job.kind === "service" ? `${total.running} of ${total.count} running` : `${total.succeeded}/${total.count}`;
+}
+
 export function Tags({ tags }: { tags: string[] }) {
   return <div className="row">{tags.slice(0, 4).map((t) => <span key={t} className="tag clip">{t}</span>)}</div>;
 }
@@ -45,7 +52,7 @@ export const NAME: Pick<Column, "key" | "head" | "shell" | "value"> = { key: "na
 
 export const COLUMNS: Column[] = [
   { key: "state", head: "State", shell: "state", cell: (job) => <State state={job.state} />, value: (job) => word(job.state) },
-  { key: "tasks", head: "Tasks", shell: "done", cell: (job) => <Tasks job={job} />, value: (job) => sumGroups(job.groups).count },
+  { key: "tasks", head: "Tasks", shell: "done", cell: (job) => <Tasks job={job} />, value: done },
   { key: "queue", head: "Queue", shell: "queue", labelled: true, title: (job) => job.queue, cell: (job) => job.queue, value: (job) => job.queue },
   { key: "owner", head: "Owner", shell: "owner", labelled: true, cell: (job) => job.owner, value: (job) => job.owner },
   { key: "kind", head: "Kind", labelled: true, cell: (job) => job.kind, value: (job) => job.kind },

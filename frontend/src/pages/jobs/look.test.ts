@@ -19,7 +19,7 @@ describe("how the job list is looked at", () => {
     expect([lookQuery({ columns: USUAL, sort: "" }), lookOf("?columns=", null).columns]).toEqual(["", []]);
   });
   it("is the same from a shell", () => {
-    expect(command({ node: "n1" }, lookWords({ columns: ["tasks", "kind"], sort: "-took" }))).toBe("hydractl jobs --node n1 --columns job,name,done --sort=-took");
+    expect(command({ node: "n1" }, lookWords({ columns: ["tasks", "kind"], sort: "-took" }))).toBe("hydractl jobs --node n1 --columns job,name,done --limit 50 --sort=-took");
     expect(lookWords({ columns: USUAL, sort: "home" })).toEqual([]);
   });
 });
@@ -32,6 +32,12 @@ describe("sorting", () => {
     expect(ids(sorted(jobs, "-priority", now))).toEqual([2, 1, 3]);
     expect([ids(sorted(jobs, "took", now)), ids(sorted(jobs, "-took", now))]).toEqual([[1, 3, 2], [3, 1, 2]]);
     expect(ids(sorted(jobs, "", now))).toEqual([1, 2, 3]);
+  });
+  it("is of tasks by what is done, or of a service runs, then by how many there are", () => {
+    const tasks = (id: number, succeeded: number, count: number, more: Partial<Job> = {}, running = 0) => job(id, { kind: "batch", groups: [{ count, succeeded, running, pending: 0, failed: 0, killed: 0 }] as Job["groups"], ...more });
+    const some = [tasks(1, 2, 1000), tasks(2, 30, 40), tasks(3, 3, 10), tasks(4, 3, 5), job(5, {}), tasks(6, 0, 9, { kind: "service" }, 4)];
+    expect(ids(sorted(some, "tasks", now))).toEqual([1, 4, 3, 6, 2, 5]);
+    expect(ids(sorted(some, "-tasks", now))).toEqual([2, 6, 3, 4, 1, 5]);
   });
   it("goes from rising to falling and back to what the server says", () => expect(["", "name", "-name", "took"].map((by) => nextSort(by, "name"))).toEqual(["name", "-name", "", "name"]));
 });

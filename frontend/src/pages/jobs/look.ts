@@ -8,6 +8,8 @@ export interface Look {
   sort: string;
 }
 
+/** Jobs of a page, as the server makes them. */
+const PAGE = 50;
 const KEPT = "hydra-job-columns";
 export const USUAL = ["state", "tasks", "queue", "owner", "submitted", "took"];
 
@@ -45,7 +47,8 @@ export function lookWords({ columns, sort }: Look): string[] {
   const named = columns.flatMap((key) => shell(key) ?? []);
   return [
     ...(columns.join() === USUAL.join() ? [] : ["--columns", ["job", "name", ...named].join()]),
-    ...(by ? [`--sort=${sort.startsWith("-") ? "-" : ""}${by}`] : []),
+    // What is sorted are the jobs that are listed: as many as here.
+    ...(by ? ["--limit", String(PAGE), `--sort=${sort.startsWith("-") ? "-" : ""}${by}`] : []),
   ];
 }
 

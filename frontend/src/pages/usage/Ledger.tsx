@@ -11,7 +11,7 @@ import { Card, Command, Empty, Failed, Loading, Notice } from "../../ui/parts";
 import { Typed } from "../../ui/typed";
 import { Wide } from "../../ui/wide";
 import { ByTag } from "./ByTag";
-import { byQueue, command, DAYS, meanWait, overTime, spent, type Part, type Shown, type Spent, type UsedHours } from "./ledger";
+import { byQueue, command, DAYS, meanWait, overTime, percent, spent, type Part, type Shown, type Spent, type UsedHours } from "./ledger";
 import { UseTable } from "./UseTable";
 import "../../styles/usage.css";
 
@@ -25,8 +25,13 @@ export function Ledger({ shown, choose, me }: { shown: Shown; choose: (next: Par
   const whose = new URLSearchParams({ ...time, ...(shown.owner && { owner: shown.owner }) });
   const span = new URLSearchParams([...whose, ...(shown.queue ? [["queue", shown.queue]] : [])]).toString();
   const ofAll = all ? new URLSearchParams({ ...time, ...(shown.queue && { queue: shown.queue }), all_accounts: "yes" }).toString() : null;
-  const found = useRead<UsedHours>(`/usage/hours?${whose}&step=${shown.days > HOURLY_DAYS ? "day" : "hour"}`);
-  const queues = [...new Set([...(shown.queue ? [shown.queue] : []), ...(found.data?.results.map((row) => row.queue) ?? [])])].sort();
+  const step = shown.days > HOURLY_DAYS ? "day" : "hour";
+  const every = useRead<UsedHours>(`/usage/hours?${whose}&step=${step}`);
+  // Of one queue the server has all, where the hours of all queues are more than it answers with; of all queues it is one and the same read.
+  const found = useRead<UsedHours>(`/usage/hours?${span}&step=${step}`);
+  const meanwhile = every.data?.complete && !found.error ? every.data : undefined;
+  const drawn = found.data ?? meanwhile;
+  const queues = [...new Set([...(shown.queue ? [shown.queue] : []), ...(every.data?.results.map((row) => row.queue) ?? [])])].sort();
   const save = (text: string, query: string) => <Button variant="default" leftSection={<Download />} renderRoot={(props) => <a {...props} href={`${API}/usage/hours.csv?${query}`} download />}>{text}</Button>;
   return (
     <>
@@ -37,7 +42,7 @@ export function Ledger({ shown, choose, me }: { shown: Shown; choose: (next: Par
         {save("Save as CSV", span)}
         {ofAll && save("Save all accounts as CSV", ofAll)}
       </div>
-      {found.data ? <Told found={found.data} whose={shown.owner || me.username} queue={shown.queue} choose={(queue) => choose({ queue })} />
+      {drawn ? <Told found={drawn} every={every.data ?? drawn} whose={shown.owner || me.username} queue={shown.queue} choose={(queue) => choose({ queue })} />
         : <Card>{found.error ? <Failed error={found.error} retry={() => void found.refetch()} /> : <Loading label="Loading what was used" />}</Card>}
       <Command text={command(shown, "--csv")} />
       <ByTag span={span} all={ofAll} shown={shown} />
@@ -45,8 +50,9 @@ export function Ledger({ shown, choose, me }: { shown: Shown; choose: (next: Par
   );
 }
 
-function Told({ found, whose, queue, choose }: { found: UsedHours; whose: string; queue: string; choose: (queue: string) => void }) {
-  const rows = useMemo(() => byQueue(found), [found]);
+/** `found`: what is drawn; `every`: of all queues, for the choice among them. */
+function Told({ found, every, whose, queue, choose }: { found: UsedHours; every: UsedHours; whose: string; queue: string; choose: (queue: string) => void }) {
+  const rows = useMemo(() => byQueue(every), [every]);
   const { at, stepS, charts } = useMemo(() => overTime(found, queue), [found, queue]);
   const total = useMemo(() => spent(found.results.filter((row) => !queue || row.queue === queue)), [found, queue]);
   const span = { from: (at[0] ?? 0) - stepS / 2, to: (at.at(-1) ?? 0) + stepS / 2 };
@@ -63,6 +69,7 @@ function Told({ found, whose, queue, choose }: { found: UsedHours; whose: string
       )}
       {rows.length > 0 && (
         <Card title="By queue" flush>
+          {queue && !every.complete && <Notice kind="warn">There is more than fits here. The CSV file of all queues has all of it.</Notice>}
           <Wide><UseTable of="Queue" rows={rows} name={(path) => <button type="button" className="linkish" aria-pressed={path === queue} onClick={() => choose(path === queue ? "" : path)}>{path}</button>} /></Wide>
         </Card>
       )}
@@ -86,11 +93,11 @@ function Total({ total, step }: { total: Spent; step: string }) {
 }
 
 function Amounts({ name, unit, part }: { name: string; unit: string; part: Part }) {
-  const share = part.wasted !== null && part.held > 0 ? `, ${Math.round((100 * part.wasted) / part.held)} %` : "";
+  const of = percent(part.wasted, part);
   return (
     <div>
       <dt>{name}</dt>
-      <dd>{part.wasted === null ? "not measured" : <>{short(part.wasted)} {unit} wasted{share}</>}</dd>
+      <dd>{part.wasted === null ? "not measured" : <>{short(part.wasted)} {unit} wasted{of !== null && `, ${of} %`}</>}</dd>
       <dd className="muted small">{short(part.held)} allocated{part.used !== null && `, ${short(part.used)} used`}</dd>
     </div>
   );

@@ -1,19 +1,20 @@
 /** What was used by queue or by tag, a row each: what was asked for, how much of it was used, and what was wasted. */
 import type { ReactNode } from "react";
 import { count, duration, short } from "../../format/units";
-import { meanWait, type Part, type Spent } from "./ledger";
+import { meanWait, percent, type Part, type Spent } from "./ledger";
 
 /** Left out where there are none. */
 const GPUS = "GPU hours";
 const HEADS: [name: string, why?: string][] = [
   ["Containers"], ["Failed", "Those that were stopped or lost are not counted"],
-  ["GiB hours"], ["Memory used", "Of the memory that was asked for, at each container's peak"], ["GiB hours wasted", "Asked for, and not used at each container's peak"],
-  ["Core hours"], ["Cores used", "Of the cores that were asked for; more where others left theirs idle"], ["Core hours wasted", "Asked for, and left idle"],
+  ["GiB hours"], ["Memory used", "Of the memory that was asked for where it was measured, at each container's peak"], ["GiB hours wasted", "Asked for, and not used at each container's peak"],
+  ["Core hours"], ["Cores used", "Of the cores that were asked for where it was measured; more where others left theirs idle"], ["Core hours wasted", "Asked for, and left idle"],
   [GPUS], ["Waited", "Of a task from its submit to its start, on average"],
 ];
 
-function used({ held, used }: Part): string {
-  return used === null || held === 0 ? "–" : `${Math.round((100 * used) / held)} %`;
+function used(part: Part): string {
+  const of = percent(part.used, part);
+  return of === null ? "–" : `${of} %`;
 }
 
 function Cells({ texts, shown }: { texts: string[]; shown: { head: string; i: number }[] }) {

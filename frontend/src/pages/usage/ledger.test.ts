@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { byQueue, byTag, command, meanWait, overTime, shownOf, shownQuery, spent, type UsedHours, type UsedTags } from "./ledger";
+import { byQueue, byTag, command, meanWait, overTime, percent, shownOf, shownQuery, spent, type UsedHours, type UsedTags } from "./ledger";
 
 const GIB_HOUR = 1024 * 3600;
 const CORE_HOUR = 3_600_000;
@@ -19,11 +19,17 @@ const found: UsedHours = {
 describe("what was used", () => {
   it("is what was allocated, used and wasted, as far as it was measured", () => {
     const all = spent(found.results);
-    expect(all.memory).toEqual({ held: 8, used: 3, wasted: 1 });
-    expect(all.cores).toEqual({ held: 16, used: 6, wasted: 2 });
+    expect(all.memory).toEqual({ held: 8, measured: 3, used: 3, wasted: 1 });
+    expect(all.cores).toEqual({ held: 16, measured: 6, used: 6, wasted: 2 });
     expect([all.containers, all.failed, all.waited, meanWait(all)]).toEqual([6, 3, 4, (4 * 3_600_000) / 6]);
-    expect(spent([]).cores).toEqual({ held: 0, used: null, wasted: null });
+    expect(spent([]).cores).toEqual({ held: 0, measured: 0, used: null, wasted: null });
     expect(meanWait(spent([]))).toBeNull();
+  });
+  it("is in percent of what was measured, not of all that was held", () => {
+    const { memory } = spent(found.results);
+    expect([percent(memory.used, memory), percent(memory.wasted, memory)]).toEqual([100, 33]);
+    const [unmeasured] = byQueue(found);
+    expect(percent(unmeasured!.spent.memory.used, unmeasured!.spent.memory)).toBeNull();
   });
   it("is told by queue, what held most first", () => {
     expect(byQueue(found).map(({ key, spent: s }) => [key, s.cores.held, s.cores.wasted])).toEqual([["root.b", 10, null], ["root.a", 6, 2]]);
@@ -56,5 +62,6 @@ it("what is shown stands in the address", () => {
   const shown = { days: 30, owner: "ada", queue: "root.a" };
   expect(shownOf(shownQuery(shown))).toEqual(shown);
   expect([shownQuery({ days: 7, owner: "", queue: "" }), shownOf("?days=8").days]).toEqual(["", 7]);
-  expect(command(shown, "--csv")).toBe("hydractl usage --csv --days 30 --owner ada");
+  expect(command(shown, "--csv")).toBe("hydractl usage --csv --days 30 --owner ada --queue root.a");
+  expect(command({ ...shown, owner: "", queue: "" }, "--by-tag")).toBe("hydractl usage --by-tag --days 30");
 });

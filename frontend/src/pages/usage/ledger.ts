@@ -37,14 +37,16 @@ export function shownQuery({ days, owner, queue }: Shown): string {
   return text ? `?${text}` : "";
 }
 
-/** The same from a shell, of all queues. */
-export function command({ days, owner }: Shown, ...more: string[]): string {
-  return hydractl("usage", ...more, "--days", days, ...(owner ? ["--owner", owner] : []));
+/** The same from a shell. */
+export function command({ days, owner, queue }: Shown, ...more: string[]): string {
+  return hydractl("usage", ...more, "--days", days, ...(owner ? ["--owner", owner] : []), ...(queue ? ["--queue", queue] : []));
 }
 
 /** Of one resource, times hours: what was held, what of it was used, and what was not; null where nobody measured. */
 export interface Part {
   held: number;
+  /** What was held where somebody measured: of this alone it is known what was used. */
+  measured: number;
   used: number | null;
   wasted: number | null;
 }
@@ -60,13 +62,13 @@ export interface Spent {
   waited: number;
 }
 
-const NO_PART: Part = { held: 0, used: null, wasted: null };
+const NO_PART: Part = { held: 0, measured: 0, used: null, wasted: null };
 const NOTHING: Spent = { containers: 0, failed: 0, memory: NO_PART, cores: NO_PART, gpus: 0, tasks: 0, waited: 0 };
 
 function spentOf(row: Row): Spent {
   // Of hours before it was kept nothing is known; a container that was measured took some memory.
   const measured = row.cpu_ms > 0 || row.peak_memory_mib_s > 0;
-  const part = (held: number, used: number): Part => ({ held, used: measured ? used : null, wasted: measured ? Math.max(0, held - used) : null });
+  const part = (held: number, used: number): Part => (measured ? { held, measured: held, used, wasted: Math.max(0, held - used) } : { ...NO_PART, held });
   return {
     containers: row.containers, failed: row.failed, gpus: row.gpu_s / 3600, tasks: row.tasks, waited: row.waited_s / 3600,
     memory: part(row.memory_mib_s / 1024 / 3600, row.peak_memory_mib_s / 1024 / 3600),
@@ -75,13 +77,18 @@ function spentOf(row: Row): Spent {
 }
 
 const both = (a: number | null, b: number | null) => (a === null ? b : b === null ? a : a + b);
-const joined = (a: Part, b: Part): Part => ({ held: a.held + b.held, used: both(a.used, b.used), wasted: both(a.wasted, b.wasted) });
+const joined = (a: Part, b: Part): Part => ({ held: a.held + b.held, measured: a.measured + b.measured, used: both(a.used, b.used), wasted: both(a.wasted, b.wasted) });
 
 export function spent(rows: Row[]): Spent {
   return rows.map(spentOf).reduce((a, b) => ({
     containers: a.containers + b.containers, failed: a.failed + b.failed, memory: joined(a.memory, b.memory), cores: joined(a.cores, b.cores),
     gpus: a.gpus + b.gpus, tasks: a.tasks + b.tasks, waited: a.waited + b.waited,
   }), NOTHING);
+}
+
+/** What was used or wasted, in percent of what was held where somebody measured; null where nobody did. */
+export function percent(amount: number | null, { measured }: Part): number | null {
+  return amount === null || measured === 0 ? null : Math.round((100 * amount) / measured);
 }
 
 /** How long such a task waited on average, in ms. */
