@@ -13,6 +13,12 @@ from scheduler.placement.limits import units_within
 from scheduler.placement.tables import AskTable, NodeTable
 
 
+def next_change(since: np.ndarray, memo: Memo, after_s: float, max_s: float, now: float) -> float:
+    """When time alone may next make a reservation or end one; endless if never. since: (a,) of asks that wait."""
+    times = np.concatenate((since + after_s, memo.reserved_at + max_s))
+    return float(times[times > now].min(initial=np.inf))
+
+
 def still_reserved(s: Snapshot, memo: Memo, now: float, max_s: float) -> tuple[np.ndarray, np.ndarray]:
     """(rows of ``memo.reserved`` that stay in force, the ask of each row): int64.
 

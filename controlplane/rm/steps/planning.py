@@ -20,6 +20,7 @@ from controlplane.rm.steps.policies import round_policy
 from scheduler.core.invariants import check_plan, check_preempt, check_reserved
 from scheduler.core.plan import Plan, Why
 from scheduler.core.snapshot import Memo
+from scheduler.placement.reserve import next_change
 from scheduler.preemption.eligibleasks import contested
 from scheduler.round import RoundPolicy, plan_round
 from wire.states import JobState
@@ -54,7 +55,7 @@ class Planner:
     _reclaimed: float = -NEVER
     _contested: bool = False  # when last planned, somebody waited for what others hold
     _held_back: bool = False  # or for nodes and racks that it prefers
-    _reserves: float = 0.0  # until when somebody may come to have waited so long that a node is held for it
+    _reserves: float = NEVER  # when a node may next be held for somebody who waits, or no longer
 
     def policy(self) -> RoundPolicy:
         """The policy in force."""
@@ -71,7 +72,7 @@ class Planner:
         """Plan every partition in which somebody asks. The memory knows what every group wants, or that it does not."""
         m, now = self.m, c.at_us / 1e6
         m.placeable, self.again_at, self._held_back = False, NEVER, False
-        self._reserves = 0.0
+        self._reserves = NEVER
         m.refresh((), now)
         m.shares.settle(m.queues, c.at_us)
         policy = self.policy()
@@ -103,16 +104,12 @@ class Planner:
         self.again_at = min(self.again_at, *self._torn.values(), NEVER)
 
     def postpone(self, until: float) -> None:
-        """Look again at what waits no sooner, unless something happens.
+        """Look again at what waits no sooner, unless something happens, or a node is to be held or let go.
 
-        Not while something is counted down: warnings, how long somebody waits for preferred nodes or for one that is
-        held for it, and how long it is held.
+        Not while something is counted down: warnings, and how long somebody waits for nodes that it prefers.
         """
-        counted = (
-            self.m.warned or self.m.observed.marks or self._torn or self._held_back or self.again_at < self._reserves
-        )
-        if not counted and self.again_at < until and not any(len(memo.reserved_node) for memo in self.m.memos.values()):
-            self.again_at = until
+        if not (self.m.warned or self.m.observed.marks or self._torn or self._held_back):
+            self.again_at = max(self.again_at, min(until, self._reserves))
 
     def report(self, now: float) -> None:
         """Work out some of the reasons that are owed. Also for rounds that plan nothing."""
@@ -149,7 +146,9 @@ class Planner:
             m.placeable |= len(np.setdiff1d(memo.reserved_node, m.memos[name].reserved_node)) > 0
             held_back = bool((plan.refused.why == Why.LOCALITY_WAIT).any())
             self._held_back |= held_back
-            self._reserves = max(self._reserves, float(seen.asks.since.max()) + policy.placement.reserve_after_s)
+            p = policy.placement
+            change = next_change(seen.asks.since, m.memos[name], p.reserve_after_s, p.reserve_max_s, now)
+            self._reserves = min(self._reserves, change)
             self.again_at = min(self.again_at, now + (HELD_BACK_S if held_back else self._interval_s))
 
     def _wanting(self, partition: int, now: float) -> np.ndarray:

@@ -12,7 +12,7 @@ from django.db.models.expressions import RawSQL
 from controlplane.accounts.models import User
 from controlplane.accounts.rights import visible_jobs_q
 from controlplane.statestore.models import Job, JobEvent, Node, TaskGroup
-from controlplane.statestore.queries.nodes.containers import live_on
+from controlplane.statestore.queries import live
 from controlplane.statestore.queries.paging import Cursor, Page, by_number, page
 from controlplane.statestore.queries.sql import beginning, rows_as_dicts
 from wire.resources import AXES
@@ -158,8 +158,8 @@ def _on_node(node: str) -> list[int]:
     """Jobs that have containers there now. A query, and one for each node of that name."""
     place, _, name = node.rpartition("/")
     nodes = Node.objects.filter(name=name, **({"sub_cluster__name": place} if place else {})).order_by("pk")
-    found = (live_on(sub, pk) for sub, pk in nodes.values_list("sub_cluster_id", "pk")[:_OF_ONE_NAME])
-    return sorted({job for live in found for job in live.values_list("job_id", flat=True)})
+    places = nodes.values_list("sub_cluster_id", "pk")[:_OF_ONE_NAME]
+    return sorted({job for at in places for job in live.on_node(*at).values_list("job_id", flat=True)})
 
 
 def _rows(jobs: "QuerySet[Job]") -> Iterable[dict[str, Any]]:

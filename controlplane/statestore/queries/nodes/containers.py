@@ -2,12 +2,11 @@
 
 from typing import Any
 
-from django.db.models import QuerySet
-
 from controlplane.accounts.models import User
 from controlplane.accounts.rights import visible_jobs_q
 from controlplane.statestore import bus
-from controlplane.statestore.models import Container, Job, Node, TaskGroup
+from controlplane.statestore.models import Job, Node, TaskGroup
+from controlplane.statestore.queries import live
 from controlplane.statestore.queries.paging import Cursor, Page, page
 from wire.ids import format_container
 from wire.resources import gpu_ids
@@ -21,7 +20,7 @@ def list_page(user: User, node_id: int, at: Cursor, size: int) -> Page:
     node = Node.objects.filter(pk=node_id).values("name", "sub_cluster_id", "sub_cluster__name").first()
     if node is None:
         return Page([])
-    rows = list(live_on(node["sub_cluster_id"], node_id).order_by("pk").values())
+    rows = list(live.on_node(node["sub_cluster_id"], node_id).order_by("pk").values())
     jobs = {j.pk: j for j in _jobs(user, {row["job_id"] for row in rows})}
     seen = [row for row in rows if row["job_id"] in jobs]
     if at.key:
@@ -33,18 +32,6 @@ def list_page(user: User, node_id: int, at: Cursor, size: int) -> Page:
     samples = bus.usage(node["sub_cluster_id"], [row["id"] for row in seen])
     shown = [_container(row, jobs[row["job_id"]], groups, samples.get(row["id"])) for row in seen]
     return page(shown, [(row["id"],) for row in seen], size, at)
-
-
-def live_on(sub_cluster: int, node: int) -> "QuerySet[Container]":
-    """The live containers of a node, of all jobs.
-
-    The live table has no index by node, because it would cost every container.
-    Which rows to look at is what the node is to hold and says it holds; the table
-    itself is searched only while Redis says neither.
-    """
-    held = bus.held(sub_cluster, node)
-    found = Container.objects.filter(node_id=node)
-    return found if held is None else found.filter(pk__in=held)
 
 
 def _jobs(user: User, ids: set[int]) -> list[Job]:
