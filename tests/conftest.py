@@ -4,9 +4,7 @@ import gc
 import signal
 import sys
 import warnings
-from collections.abc import Generator, Iterator
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterator
 
 import pytest
 from django.db import connections
@@ -14,10 +12,7 @@ from pytest_django import DjangoDbBlocker
 
 from controlplane.embedded.home import Home
 from tests import emptying, seeds
-from tests.failing import FAILED
-from tests.homes import ready_made
 from tests.machine import FACTOR
-from tests.stack import Stack
 from tests.stores import migrated
 
 # A run started in the background inherits "SIGINT is ignored", and so would everything that it starts.
@@ -62,21 +57,6 @@ def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: N
 def soak() -> bool:
     """Whether the long variants are wanted."""
     return seeds.SOAK
-
-
-@pytest.fixture
-def stack(tmp_path: Path) -> Iterator[Stack]:
-    """A whole stack of two sub-clusters with two nodes each, started and stopped for this test."""
-    with Stack(ready_made(tmp_path / "home")) as running:
-        yield running
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
-    """Fixtures see in the stash whether their test has failed."""
-    report = yield
-    item.stash[FAILED] = item.stash.get(FAILED, False) or report.failed
-    return report
 
 
 def pytest_collection_finish() -> None:

@@ -1,6 +1,6 @@
 """One cluster for most fault tests: whatever they do to it, it must come back by itself."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 
@@ -18,68 +18,38 @@ MAKE = (
 )
 
 
-class Kept:
-    """The cluster of these tests; replaced by a new one when a test has left it broken."""
-
-    def __init__(self, make: Callable[[], Cluster]) -> None:
-        self.make = make
-        self.cluster: Cluster | None = None
-
-    def ready(self) -> Cluster:
-        if self.cluster is not None:
-            try:
-                self.cluster.calm()
-            except Exception:
-                self.drop()
-        if self.cluster is None:
-            self.cluster = self.make()
-            self.cluster.__enter__()
-            self.cluster.calm()
-        return self.cluster
-
-    def drop(self) -> None:
-        broken, self.cluster = self.cluster, None
-        if broken is not None:
-            broken.__exit__(None, None, None)
-
-
 @pytest.fixture(scope="package")
-def unhurried(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kept]:
+def unhurried(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """For what has nothing to do with how soon a silent leader or node is replaced."""
-    held = Kept(lambda: Cluster(tmp_path_factory.mktemp("cluster") / "home", environ=UNHURRIED))
-    yield held
-    held.drop()
+    with Cluster(tmp_path_factory.mktemp("cluster") / "home", environ=UNHURRIED) as made:
+        made.calm()
+        yield made
 
 
 @pytest.fixture(scope="package")
-def prompt(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kept]:
+def prompt(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """As in production."""
-    held = Kept(lambda: Cluster(tmp_path_factory.mktemp("cluster") / "home"))
-    yield held
-    held.drop()
+    with Cluster(tmp_path_factory.mktemp("cluster") / "home") as made:
+        made.calm()
+        yield made
 
 
 @pytest.fixture
 def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
-    """A calm cluster of three nodes; after the test the invariants are checked, and its jobs are killed.
+    """A calm cluster of three nodes; after the test its jobs are killed, the invariants checked, and it must be calm.
 
-    Tests of faults have one with the leases of production. One that a test has failed on is given to no other.
+    Tests of faults have one with the leases of production.
     """
     faults = request.node.get_closest_marker("faults") is not None
-    kept: Kept = request.getfixturevalue("prompt" if faults else "unhurried")
-    calm = kept.ready()
-    try:
-        yield calm
-        if request.node.stash.get(FAILED, False):
-            kept.drop()
-            return
-        for (job,) in calm.sql("SELECT id FROM statestore_job WHERE state < 10"):
-            calm.tenant.kill(job, "the test is over")
-            calm.wait(job, 30)
-        afterwards.holds(calm)
-    except BaseException:
-        kept.drop()
-        raise
+    calm: Cluster = request.getfixturevalue("prompt" if faults else "unhurried")
+    yield calm
+    if request.node.stash.get(FAILED, False):
+        return
+    for (job,) in calm.sql("SELECT id FROM statestore_job WHERE state < 10"):
+        calm.tenant.kill(job, "the test is over")
+        calm.wait(job, 30)
+    afterwards.holds(calm)
+    calm.calm()
 
 
 @pytest.fixture

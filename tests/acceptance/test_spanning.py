@@ -19,6 +19,7 @@ from contract.jobs import Job
 from tests import invariants
 from tests.acceptance.cluster import Cluster, start_node
 from tests.patience import stretched, wait_until
+from tests.stack import UNHURRIED
 
 NAMES = ("east", "west", "north")
 NODES = 2
@@ -73,7 +74,7 @@ class Federation(Cluster):
     """Every sub-cluster has a worker of its own; another one does the duties that belong to none."""
 
     def __init__(self, home: Path) -> None:
-        super().__init__(home, nodes=0, relayed=False)
+        super().__init__(home, nodes=0, relayed=False, environ=UNHURRIED)
         self.stack.sub_clusters = len(NAMES)
         for name in NAMES:
             self.stack.home.join_token(name)
@@ -218,7 +219,7 @@ def test_one_rm_down_its_tasks_run_on_and_what_it_had_not_begun_moves(federation
     wait_until(lambda: sum(f.places(job).values()) == 24, 40, "all that fits runs")
     gone = next(name for name in NAMES if name != f.home_of(job))
     f.kill_rm(gone)
-    wait_until(lambda: not f.led(gone), 10, "nobody leads it")
+    wait_until(lambda: not f.led(gone), 30, "nobody leads it")
     with f.watched(job) as wrong:
         later = [f.task_job(f"later-{n}", "true", resources=SHAPE) for n in range(6)]
         assert gone not in {f.home_of(other) for other in later}, "the Router sends nothing there"
@@ -244,8 +245,8 @@ def test_the_home_and_all_its_nodes_die_and_the_job_goes_on(federation: Federati
         f.kill_rm(home)
         for machine in f.machines[home]:
             machine.die()
-        wait_until(lambda: f.home_of(job) != home, 30, "it has a new home")
-        wait_until(lambda: home not in f.places(job), 20, "what ran there is known to be lost")
+        wait_until(lambda: f.home_of(job) != home, 60, "it has a new home")
+        wait_until(lambda: home not in f.places(job), 60, "what ran there is known to be lost")
         assert f.operator.sub_cluster(home).state == "lost"
         f.open_gate("home-dies")
         f.settled(job, 90)

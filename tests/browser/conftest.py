@@ -35,7 +35,7 @@ def browser(playwright: Playwright) -> Iterator[Browser]:
 @pytest.fixture(scope="package")
 def site(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     """One stack for all browser tests; asked for after the browser, so that nothing starts in vain."""
-    often = {"HYDRA_RATE_LOGIN": "1000/min", "HYDRA_LEASE_S": UNHURRIED["HYDRA_LEASE_S"]}  # each test signs in anew
+    often = UNHURRIED | {"HYDRA_RATE_LOGIN": "1000/min"}  # each test signs in anew
     often |= {"HYDRA_WEBHOOK_HOSTS": "127.0.0.1"}  # where tests listen
     with Stack(ready_made(tmp_path_factory.mktemp("site") / "home"), environ=often) as running:
         wait_until(lambda: all_up(running), 120, "every node is up", 0.5)

@@ -10,6 +10,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.barriers import barriers
 from tests.browser.chromium import sign_in
+from tests.browser.conftest import WAIT_MS
 from tests.limits import limit
 from tests.patience import wait_until
 from tests.stack import Stack
@@ -35,7 +36,8 @@ def test_a_node_that_dies_is_shown_and_so_is_its_return(operator: Page, site: St
         expect(operator.get_by_test_id("fleet-east")).to_contain_text(re.compile(r"1 stale for up to \d+ s"))
         operator.goto("/fleet?state=stale")
         expect(operator.get_by_text(re.compile(r"^1 of \d+ nodes$"))).to_be_visible()
-        expect(operator.get_by_role("link", name=re.compile("^east-2, Lost"))).to_be_visible()
+        lost = operator.get_by_role("link", name=re.compile("^east-2, Lost"))
+        expect(lost).to_be_visible(timeout=2 * WAIT_MS)  # nodes of this stack may be silent for long
     finally:
         site.release("east-2")
     expect(operator.get_by_text("No node matches these filters")).to_be_visible()

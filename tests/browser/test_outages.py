@@ -1,11 +1,23 @@
 """The page through dropped sockets and restarts: it says what it does not know, and finds back by itself."""
 
+import threading
+
 from playwright.sync_api import Locator, Page, WebSocketRoute, expect
 
 from tests.browser.chromium import sign_in
+from tests.patience import wait_until
 from tests.stack import Stack
 
 GROUP = {"name": "a", "count": 1, "command": ["true"], "resources": {"memory_mib": 64, "vcores_milli": 100}}
+
+
+# A process may be back before anybody has looked at the page.
+KEEP_WHAT_IS_SAID = """() => {
+    window.said = []
+    const indicator = document.querySelector("header [role=status]")
+    const look = () => said.push(indicator.textContent)
+    new MutationObserver(look).observe(indicator, { childList: true, characterData: true, subtree: true })
+}"""
 
 
 def submit(site: Stack, name: str) -> int:
@@ -19,18 +31,24 @@ def indicator(page: Page, word: str) -> Locator:
 
 def test_a_dropped_socket_recovers_and_converges(page: Page, site: Stack) -> None:
     routes: list[WebSocketRoute] = []
+    dropped = threading.Event()
 
     def through(route: WebSocketRoute) -> None:
         routes.append(route)
-        route.connect_to_server()
+        if dropped.is_set():
+            route.close(code=1012)
+        else:
+            route.connect_to_server()
 
     page.route_web_socket("**/ws/v1", through)
     _sign_in(page, site)
     page.goto("/jobs")
     expect(indicator(page, "Live")).to_be_visible()
+    dropped.set()
     routes[-1].close(code=1012)
     expect(indicator(page, "Reconnecting")).to_be_visible()
     job = submit(site, "while-away")
+    dropped.clear()
     expect(page.get_by_role("row").filter(has_text=f"#{job}")).to_contain_text("Succeeded")
     expect(indicator(page, "Live")).to_be_visible()
     assert len(routes) >= 2
@@ -92,8 +110,9 @@ def test_a_killed_web_process_is_told_and_survived(page: Page, site: Stack) -> N
     _sign_in(page, site)
     page.goto("/")
     expect(indicator(page, "Live")).to_be_visible()
+    page.evaluate(KEEP_WHAT_IS_SAID)
     site.kill("web")
-    expect(indicator(page, "Reconnecting")).to_be_visible()
+    wait_until(lambda: "Reconnecting" in page.evaluate("said.join()"), 40, "the page says that it reconnects")
     expect(indicator(page, "Live")).to_be_visible()
     expect(page.get_by_role("region", name="Sub-cluster west")).to_contain_text("Healthy")
 

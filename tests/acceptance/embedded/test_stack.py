@@ -18,7 +18,7 @@ import pytest
 
 from tests.homes import ready_made
 from tests.patience import wait_until
-from tests.stack import Stack
+from tests.stack import UNHURRIED, Stack
 from tests.stores import ROOT
 
 
@@ -45,7 +45,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
 
     Its folder is empty at first, but for what an initdb left that was interrupted.
     """
-    stack = Stack(tmp_path_factory.mktemp("up") / "home", sub_clusters=1, nodes=1)
+    stack = Stack(tmp_path_factory.mktemp("up") / "home", sub_clusters=1, nodes=1, environ=UNHURRIED)
     (stack.home.root / "pg.new" / "base").mkdir(parents=True, mode=0o700)
     stack.start()
     yield stack
