@@ -120,23 +120,27 @@ class JobDetail(Job):
 
 
 class JobUpdated(JobDetail):
-    """``unchanged``: it runs what was asked for already, and nothing was begun. warnings: as of a submit."""
+    """``unchanged``: it runs what was asked for already, and nothing was begun. warnings: as of a submit. changes: as of
+    a revision."""
 
     model_config = ALL_SAID
 
     unchanged: bool = False
     warnings: list[FieldError] = []
+    changes: list[str] = []
 
 
 class Revision(Answer):
     """What a service ran, or runs. outcome: what became of it beside being followed by another, in words. back: the
-    number of the revision it is the same as, where it was taken back to that."""
+    number of the revision it is the same as, where it was taken back to that. changes: of an update, what is different
+    from the revision before, each as ``web.resources.memory_mib: 64 -> 128``."""
 
     revision: int
     at: dt.datetime
     by: str
     outcome: str
     back: int | None
+    changes: list[str] = []
 
 
 class RevisionPage(Page):

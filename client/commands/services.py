@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
@@ -19,7 +20,7 @@ from client.errors import locating
 from client.logcalls import PATIENCE_S
 from client.progress import headline, rollout_line, uploading
 from client.screen import Column, Format, OutputOption, plain, print_json, say, show
-from contract.jobs import JobDetail, Revision
+from contract.jobs import JobDetail, JobUpdated, Revision
 from contract.problems import sentence
 
 UnavailableOption = Annotated[
@@ -118,7 +119,7 @@ def update(
         elif wait and not done.unchanged:
             _attend(client, job, asked, output)
         else:
-            _told(done, f"asked to roll {file} out", output)
+            _told(done, f"asked to roll {file} out", output, done.changes)
 
 
 def rollback(
@@ -219,7 +220,8 @@ def revisions(ctx: typer.Context, job: JobArgument, output: OutputOption = Forma
     with connected(ctx) as client:
         columns: list[Column[Revision]] = [
             ("REVISION", lambda r: r.revision), ("SINCE", lambda r: r.at), ("BY", lambda r: r.by),
-            ("AS", lambda r: r.back or " "), ("WHAT BECAME OF IT", lambda r: _became(r, newest)),
+            ("AS", lambda r: r.back or " "), ("CHANGES", lambda r: "; ".join(r.changes) or " "),
+            ("WHAT BECAME OF IT", lambda r: _became(r, newest)),
         ]  # fmt: skip
         newest = client.job(job).revision
         show(client.revisions(job), columns, output, nothing="It has none.")
@@ -229,19 +231,19 @@ def _became(r: Revision, newest: int | None) -> str:
     return ", ".join(filter(None, (r.outcome, "in force" if r.revision == newest else ""))) or "followed by another"
 
 
-def _told(job: JobDetail, what: str, output: Format) -> None:
+def _told(job: JobDetail, what: str, output: Format, changes: Sequence[str] = ()) -> None:
     if output is Format.json:
         print_json(job)
         return
-    print(f"job {job.id}: {what}")
+    print("\n  ".join([f"job {job.id}: {what}", *changes]))
     say(f"See it: hydractl job {job.id}    what came of it: hydractl events {job.id}")
 
 
-def _told_before(job: JobDetail, what: str, output: Format) -> None:
+def _told_before(job: JobUpdated, what: str, output: Format) -> None:
     if output is Format.json:
         print_json(job)
     else:
-        print(f"job {job.id}: {what}")
+        print("\n  ".join([f"job {job.id}: {what}", *job.changes]))
     say("Nothing was begun.")
 
 

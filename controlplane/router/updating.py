@@ -12,7 +12,7 @@ from contract.problems import FieldError
 from controlplane.accounts import writes
 from controlplane.accounts.models import User
 from controlplane.accounts.rights import is_operator
-from controlplane.router import cluster, secrets, submission
+from controlplane.router import cluster, differences, secrets, submission
 from controlplane.router.intake import Live
 from controlplane.statestore.actions import services as actions
 from controlplane.statestore.actions.audit import Actor
@@ -37,8 +37,8 @@ def scale(user: User, actor: Actor, job: Job, asked: ScaleRequest) -> None:
     actions.scale(actor, job, asked.group, asked.count, user.username, claim)
 
 
-def update(user: User, actor: Actor, job: Job, asked: UpdateRequest) -> tuple[bool, list[FieldError]]:
-    """Ask the home to roll it out; whether it differs from what the job runs, without which nothing is asked; warnings.
+def update(user: User, actor: Actor, job: Job, asked: UpdateRequest) -> tuple[list[str] | None, list[FieldError]]:
+    """Ask the home to roll it out; what differs from what the job runs, None and nothing asked where nothing; warnings.
 
     ``Invalid`` names every field that is wrong, or that cannot change.
     """
@@ -56,16 +56,17 @@ def update(user: User, actor: Actor, job: Job, asked: UpdateRequest) -> tuple[bo
         group.count = was["count"]
     warned, after = submission.warnings(spec, asked.spec, "spec."), spec.model_dump(mode="json")
     if _runs(before, after) and actions.settled(job, asked.revision):
-        return False, warned
+        return None, warned
     stored = before | {"files": after["files"], "groups": after["groups"]}
     size = _size(user, job, stored)
+    changes = differences.told(before | {"groups": [_whole(group) for group in before["groups"]]}, stored)
     if asked.dry_run:
         _claim_surge(user, job, asked, stored)
         actions.refuse_update(job, asked.revision)
     else:
         writes.claim(user, 0, size)
-        _ask(user, actor, job, asked, stored, size, None)
-    return True, warned
+        _ask(user, actor, job, asked, {"spec": stored, "size": size, "back": None, "changes": changes})
+    return changes, warned
 
 
 def rollback(user: User, actor: Actor, job: Job, asked: RollbackRequest) -> None:
@@ -84,14 +85,13 @@ def rollback(user: User, actor: Actor, job: Job, asked: RollbackRequest) -> None
     target = others[-1]
     _claim(user, job, Live(size=max(0, target["size"] - job.spec_bytes)), "to")
     spec = services.specification(job, target["revision"])
-    _ask(user, actor, job, asked, spec, target["size"], target["revision"])
+    _ask(user, actor, job, asked, {"spec": spec, "size": target["size"], "back": target["revision"]})
 
 
-def _ask(user: User, actor: Actor, job: Job, asked: RolloutRequest, spec: Json, size: int, back: int | None) -> None:
-    _claim_surge(user, job, asked, spec)
+def _ask(user: User, actor: Actor, job: Job, asked: RolloutRequest, what: Json) -> None:
+    _claim_surge(user, job, asked, what["spec"])
     rules = {name: getattr(asked, name) for name in _RULES}
-    said = {"revision": asked.revision, "spec": spec, "size": size, "rules": rules, "by": user.username, "back": back}
-    actions.update(actor, job, said)
+    actions.update(actor, job, what | {"revision": asked.revision, "rules": rules, "by": user.username})
 
 
 def _claim_surge(user: User, job: Job, asked: RolloutRequest, spec: Json) -> None:

@@ -29,7 +29,7 @@ def update(m: Memory, store: Store, c: Changes, job: JobEntry, asked: Json, log_
     """Roll another specification out, or tell the owner why not.
 
     asked: the ``revision`` that is known to whoever asks, ``spec`` and its ``size`` as stored, ``rules``, ``by`` whom,
-    and ``back``: the number of the revision that it was, None of a new one.
+    ``back``: the number of the revision that it was, None of a new one, and of that ``changes``, in words.
     """
     if job.home or job.run.stopping or not job.groups[0].run.service:
         return
@@ -75,7 +75,8 @@ def _begin(m: Memory, store: Store, c: Changes, job: JobEntry, history: list[Jso
     job.revision = number
     groups = tuple(group.run.no for group in changed)
     job.rollout = Rollout(number, previous, groups, rules, c.at_us, back=back)
-    told = _revision(number, c.at_us, asked["by"], asked["spec"], asked["size"]) | {"back": asked["back"]}
+    told = _revision(number, c.at_us, asked["by"], asked["spec"], asked["size"])
+    told |= {"back": asked["back"], "changes": asked.get("changes", [])}
     c.revisions[job.id] = [*history, told][-KEPT:]
     c.services[job.id] = job
     m.admission_queue.leave(job)

@@ -73,10 +73,10 @@ class JobSpecification(View):
         """
         job = changeable_job(request, job_id)
         asked = body(request, UpdateRequest)
-        differs, warned = updating.update(account(request), actor(request), job, asked)
-        said = {"unchanged": not differs, "warnings": [asdict(each) for each in warned]}
+        changes, warned = updating.update(account(request), actor(request), job, asked)
+        said = {"unchanged": changes is None, "changes": changes or [], "warnings": [asdict(each) for each in warned]}
         shown = (listing.detail(account(request), job_id) or {}) | said
-        return Response(shown, status=202 if differs and not asked.dry_run else 200)
+        return Response(shown, status=200 if changes is None or asked.dry_run else 202)
 
 
 class JobRollback(View):

@@ -68,7 +68,7 @@ def restart(actor: Actor, job: Job, group: str | None, index: int | None, by: st
 
 def update(actor: Actor, job: Job, asked: dict[str, Any]) -> None:
     """Ask for another specification. asked: as ``rm.steps.revisions.update`` takes it, as well checked as a submit."""
-    told = {name: value for name, value in asked.items() if name != "spec"}
+    told = {name: value for name, value in asked.items() if name not in {"spec", "changes"}}
     with transaction.atomic():
         with connection.cursor() as cursor:
             cursor.execute(_ONE_AT_A_TIME, [job.pk])

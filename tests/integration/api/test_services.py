@@ -157,6 +157,7 @@ def test_an_update_tells_the_home_what_is_to_run_and_how_carefully(world: World)
     first = asked["spec"]["groups"][0]
     assert (first["command"], first["count"]) == (["serve", "--better"], 3), "a scale is another request"
     assert asked["size"] > 0 and asked["spec"]["name"] == "a-job"
+    assert asked["changes"] == answer.json()["changes"] == ["web.command: serve -> serve --better"]
     entry = AuditEntry.objects.get(action="job.update")
     assert entry.before == {"revision": 1} and "spec" not in entry.after and entry.after["by"] == "tenant"
 
@@ -209,6 +210,7 @@ def test_an_update_is_of_the_revision_that_is_known(world: World) -> None:
         {"revision": n, "at_us": n * 1e6, "by": "ann", "outcome": "", "back": None, "size": 1, "spec": spec}
         for n in (1, 2)
     ]
+    kept[1]["changes"] = ["web.retries: 0 -> 1"]
     Job.objects.filter(pk=mine).update(services={"0": group, "revision": 2, "rollout": rollout}, revisions=kept)
     shown = world["tenant"].get(f"jobs/{mine}").json()
     assert shown["revision"] == 2
@@ -222,7 +224,9 @@ def test_an_update_is_of_the_revision_that_is_known(world: World) -> None:
     assert back.status_code == 202, back.content
     assert Intent.objects.get(kind="update").payload["back"] == 1
     listed = world["tenant"].get(f"jobs/{mine}/revisions").json()["results"]
-    assert [(r["revision"], r["by"]) for r in listed] == [(2, "ann"), (1, "ann")]
+    assert [(r["revision"], r["by"], r["changes"]) for r in listed] == [
+        (2, "ann", ["web.retries: 0 -> 1"]), (1, "ann", []),
+    ]  # fmt: skip
     Job.objects.filter(pk=mine).update(state=JobState.KILLED)
     ended = world["tenant"].get(f"jobs/{mine}").json()
     assert (ended["revision"], ended["rollout"]) == (2, None)

@@ -72,6 +72,7 @@ class Cluster:
     # work and then close it, or (status, headers, body).
     trouble: Callable[[Request], Any] = lambda request: None
     warnings: list[dict[str, str]] = field(default_factory=list)  # of whatever is submitted or asked about
+    changes: list[str] = field(default_factory=list)  # that an update makes
     refusing: list[dict[str, str]] = field(default_factory=list)  # what is wrong with any job
     on_get_job: Callable[[dict[str, Any]], None] = lambda job: None
 
@@ -320,7 +321,7 @@ def changed(cluster: Cluster, request: Request, number: str, what: str) -> Answe
     if what == "retry":
         return submit(cluster, replace(request, body=json.dumps(found["spec"]).encode()))
     if what == "spec":
-        found = found | {"warnings": cluster.warnings}
+        found = found | {"warnings": cluster.warnings, "changes": cluster.changes}
     if what in ("scale", "restart", "spec", "rollback"):
         return 200 if found.get("unchanged") else 202, headers, found
     return 202, headers, {"id": found["id"], "asked": what}

@@ -29,7 +29,8 @@ def update(cluster: MemoryCluster, job: int, revision: int, back: int | None = N
     if back is not None:
         spec = next(r["spec"] for r in row["revisions"] if r["revision"] == back)
     spec["groups"][0] |= changes
-    asked = {"revision": revision, "spec": spec, "size": 100, "rules": rules, "by": "ann", "back": back}
+    told = [] if back else [f"web.{name}" for name in changes]
+    asked = {"revision": revision, "spec": spec, "size": 100, "rules": rules, "by": "ann", "back": back, "changes": told}
     cluster.rows.add_intent(row["home_id"], "update", job, **asked)
 
 
@@ -61,6 +62,7 @@ def test_tasks_run_the_new_revision_one_after_the_other(cluster: MemoryCluster) 
     assert tasks_of(cluster, job) == [(0, 2), (1, 2), (2, 2)] and least == 2
     assert commands(cluster) == {"two"}
     assert outcomes(cluster, job) == [(1, "", None), (2, "", None)]
+    assert [r.get("changes") for r in cluster.rows.jobs[job]["revisions"]] == [None, ["web.command"]]
     assert cluster.rows.jobs[job]["spec"]["groups"][0]["command"] == ["two"]
     assert cluster.events(job, "updated") == ["all tasks run revision 2"]
     assert leader.memory.jobs[job].rollout is None and leader.memory.jobs[job].revision == 2

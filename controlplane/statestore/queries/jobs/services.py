@@ -121,7 +121,10 @@ def specification(job: Job, revision: int) -> Json:
 def as_answers(kept: Sequence[Json]) -> list[Json]:
     """``contract.jobs.Revision`` of each, the newest first."""
     names = ("revision", "by", "outcome", "back")
-    return [{name: r[name] for name in names} | {"at": _moment(r["at_us"])} for r in reversed(kept)]
+    return [
+        {name: r[name] for name in names} | {"at": _moment(r["at_us"]), "changes": r.get("changes", [])}
+        for r in reversed(kept)
+    ]
 
 
 def as_scaled(spec: Json, services: Json | None) -> Json:

@@ -17,7 +17,7 @@ export function Revisions({ job, to, choose }: { job: Job; to: number | null; ch
       {before(read.data.results, job).map((r) => (
         <label key={r.revision}>
           <input type="radio" name="revision" checked={to === r.revision} onChange={() => choose(r.revision)} />
-          <span>Revision {r.revision}{r.back !== null && `, the same as ${r.back}`}<span className="small muted">{moment(r.at)} by {r.by}{r.outcome && `; ${r.outcome}`}</span></span>
+          <span>Revision {r.revision}{r.back !== null && `, the same as ${r.back}`}<span className="small muted">{moment(r.at)} by {r.by}{r.outcome && `; ${r.outcome}`}</span>{r.changes?.map((each) => <span key={each} className="small revision-change">{each}</span>)}</span>
         </label>
       ))}
     </fieldset>
