@@ -120,8 +120,8 @@ class JobDetail(Job):
 
 
 class JobUpdated(JobDetail):
-    """``unchanged``: it runs what was asked for already, and nothing was begun. warnings: as of a submit. changes: as of
-    a revision."""
+    """``unchanged``: it runs what was asked for already, and nothing was begun. warnings: as of a submit. changes:
+    as of a revision."""
 
     model_config = ALL_SAID
 

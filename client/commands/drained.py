@@ -5,7 +5,7 @@ from __future__ import annotations
 from client.commands.figures import value
 from client.screen import Column, Format, plain, show
 from contract.simulations import DrainedGroup, DrainedJob, DrainedQueue, SimulatedDrain, SimulatedEstimate
-from wire.counts import counted
+from wire.counts import counted, mean, mean_of
 
 _HOUR_S = 3600.0
 
@@ -13,8 +13,8 @@ _HOUR_S = 3600.0
 def show_drained(d: SimulatedDrain, limit: int) -> None:
     """limit: of rows in each table; 0: all."""
     print(f"\n{d.sub_cluster} drained at {plain(d.at)}, seen {_time(d.horizon_s)} ahead:")
-    print(f"* {_count(d.containers)} containers of {_count(d.jobs)} jobs wait that would not have")
-    print(f"* {_count(d.longer_containers)} containers of {_count(d.longer_jobs)} jobs wait longer than otherwise")
+    print(f"* {_counted(d.containers, d.jobs)} would wait that would not otherwise")
+    print(f"* {_counted(d.longer_containers, d.longer_jobs)} would wait longer than otherwise")
     print(f"* all of these wait {_time(d.wait_mean_s.value)} longer on average{_range(d.wait_mean_s)}")
     running = counted(d.running, "container runs", "containers run")
     print(f"* {running} there now; {d.services:,} of them are of services, and leave")
@@ -28,12 +28,12 @@ def show_drained(d: SimulatedDrain, limit: int) -> None:
             f"else, nor could {d.never_forecast:,} of the jobs that are taken to come"
         )
     queues: list[Column[DrainedQueue]] = [
-        ("QUEUE", lambda q: q.queue), ("JOBS", lambda q: _mean(q.jobs)), ("CONTAINERS", lambda q: _mean(q.containers)),
+        ("QUEUE", lambda q: q.queue), ("JOBS", lambda q: mean(q.jobs)), ("CONTAINERS", lambda q: mean(q.containers)),
         ("LONGER BY", lambda q: _time(q.wait_s)),
     ]  # fmt: skip
     live: list[Column[DrainedJob]] = [
         ("WAITS LONGER", lambda j: f"{j.job} {j.name}"), ("OWNER", lambda j: j.owner), ("QUEUE", lambda j: j.queue),
-        ("CONTAINERS", lambda j: _mean(j.containers)),
+        ("CONTAINERS", lambda j: mean(j.containers)),
         ("BY", lambda j: f"{_time(j.wait_s)}{' or more' if j.open else ''}"),
     ]  # fmt: skip
     never: list[Column[DrainedGroup]] = [
@@ -52,17 +52,12 @@ def show_drained(d: SimulatedDrain, limit: int) -> None:
 
 def _empty(d: SimulatedDrain) -> str:
     if d.empty_s.value is None:
-        return f"it is not empty within {_time(d.seen_s or d.horizon_s)}: {_mean(d.left)} containers are left then"
+        return f"it is not empty within {_time(d.seen_s or d.horizon_s)}: {mean_of(d.left, 'container')} left then"
     return f"it is empty after {_time(d.empty_s.value)}{_range(d.empty_s)}"
 
 
-def _count(e: SimulatedEstimate) -> str:
-    return _mean(e.value or 0.0)
-
-
-def _mean(amount: float) -> str:
-    """Means over seeds have a digit more."""
-    return f"{amount:,.0f}" if abs(amount - round(amount)) < 0.05 else f"{amount:,.1f}"
+def _counted(containers: SimulatedEstimate, jobs: SimulatedEstimate) -> str:
+    return f"{mean_of(containers.value or 0.0, 'container')} of {mean_of(jobs.value or 0.0, 'job')}"
 
 
 def _range(e: SimulatedEstimate) -> str:

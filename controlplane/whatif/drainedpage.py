@@ -6,7 +6,7 @@ from typing import Any
 from simulator.report import words
 from simulator.report.page import empty, section, table
 from simulator.report.svg import text
-from wire.counts import counted
+from wire.counts import counted, mean, mean_of
 
 Json = dict[str, Any]
 
@@ -14,14 +14,14 @@ Json = dict[str, Any]
 def section_of(found: Json) -> str:
     """Sentences, and tables of queues, jobs and groups. found: as ``drained.of`` gives it."""
     lines = "".join(f"<li>{text(line)}</li>" for line in sentences(found))
-    queues = [(q["queue"], _count(q["jobs"]), _count(q["containers"]), _seconds(q["wait_s"])) for q in found["queues"]]
+    queues = [(q["queue"], mean(q["jobs"]), mean(q["containers"]), _seconds(q["wait_s"])) for q in found["queues"]]
     live = [
-        (f"{j['job']} {j['name']}", j["owner"], j["queue"], _count(j["containers"]),
+        (f"{j['job']} {j['name']}", j["owner"], j["queue"], mean(j["containers"]),
          _seconds(j["wait_s"]) + (" or more" if j["open"] else ""))
         for j in found["live"]
     ]  # fmt: skip
     never = [
-        (f"{g['job']} {g['name']}", g["group"], g["owner"], g["queue"], _count(g["containers"]), g["why"])
+        (f"{g['job']} {g['name']}", g["group"], g["owner"], g["queue"], mean(g["containers"]), g["why"])
         for g in found["never"]
     ]
     stuck = ("Job", "Group", "Owner", "Queue", "Containers", "Because")
@@ -48,8 +48,8 @@ def sentences(found: Json) -> list[str]:
     if empty_s is not None:
         lines.append(f"{name} would be empty after {_seconds(empty_s)}.")
     else:
-        left = _count(found["left"])
-        lines.append(f"{name} would not be empty within {_seconds(found['seen_s'])}: {left} containers would be left.")
+        left = mean_of(found["left"], "container")
+        lines.append(f"{name} would not be empty within {_seconds(found['seen_s'])}: {left} would be left.")
     if found["deadline_s"] is not None:
         lines.append(
             f"What still runs there after {_seconds(found['deadline_s'])} would be stopped and begin elsewhere: "
@@ -72,12 +72,7 @@ def _table(caption: str, heads: Sequence[str], rows: Sequence[tuple[str, ...]]) 
 
 
 def _counted(found: Json, containers: str, jobs: str) -> str:
-    return f"{_count(found[containers]['value'])} containers of {_count(found[jobs]['value'])} jobs"
-
-
-def _count(amount: float) -> str:
-    """Means over seeds have a digit more."""
-    return f"{amount:,.0f}" if abs(amount - round(amount)) < 0.05 else f"{amount:,.1f}"
+    return f"{mean_of(found[containers]['value'], 'container')} of {mean_of(found[jobs]['value'], 'job')}"
 
 
 def _seconds(amount: float | None) -> str:

@@ -23,6 +23,7 @@ from controlplane.whatif.jobqueues import JobQueues
 from controlplane.whatif.redrawing import block_note, resampled
 from controlplane.whatif.snapshot import LiveJobs, LiveReader
 from simulator.workload import RunningContainers, RunningJob, Submission, SubmittedGroup
+from wire.counts import counted
 from wire.resources import AXES
 
 ARRIVALS = dt.timedelta(hours=1)  # so much of the past is taken to repeat
@@ -154,7 +155,8 @@ def _read(row: Simulation, horizon_s: float) -> _Now:
 def _forecast(come: Recorded | None) -> str:
     if come is None:
         return "No further job is taken to come."
-    return f"The {len(come.jobs):,} jobs of the last hour are taken to come again in every hour, as they came."
+    came = counted(len(come.jobs), "job of the last hour is", "jobs of the last hour are")
+    return f"The {came} taken to come again in every hour, as before."
 
 
 def _checked(machines: Fleet, row: Simulation) -> None:

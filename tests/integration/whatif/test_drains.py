@@ -185,7 +185,7 @@ def test_the_jobs_of_the_last_hour_come_again(operator: User, west: SubCluster, 
     row = answered(ask(operator, "east", 1440, forecast=True))
     assert row.result is not None and row.result["jobs"] == 12 and row.result["containers"] == 24
     notes = row.result["comparison"]["notes"]
-    assert "The 30 jobs of the last hour are taken to come again in every hour, as they came." in notes
+    assert "The 30 jobs of the last hour are taken to come again in every hour, as before." in notes
     before, after = row.result["comparison"]["policies"]
     assert (before["policy"], after["policy"]) == ("as it is", "east drained")
     # One node falls behind by 60 s with every job: ten of twelve start within 1800 s, after 0, 60, 120 ... s; the

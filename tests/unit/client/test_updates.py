@@ -90,7 +90,9 @@ def test_an_update_is_warned_of_on_stderr_and_a_dry_run_sends_no_file(
     cluster.changes = ["g.command: one -> two", "g.shell: no -> yes"]
     told = "\n  ".join(["", *cluster.changes, ""]).rstrip(" ")
     tried = run(env, "update", "1", str(path), "--dry-run", "--wait")
-    assert (tried.returncode, tried.stdout) == (0, f"job 1: would be rolled out as revision 5: {path}{told}"), tried.stderr
+    assert (tried.returncode, tried.stdout) == (0, f"job 1: would be rolled out as revision 5: {path}{told}"), (
+        tried.stderr
+    )
     assert "hydractl: warning: groups.0.command (line 6, column 4): no node is so large" in tried.stderr
     assert tried.stderr.endswith("Nothing was begun.\n")
     assert json.loads(cluster.requests("PUT", "/jobs/1/spec")[0].body)["dry_run"]

@@ -30,7 +30,8 @@ def update(cluster: MemoryCluster, job: int, revision: int, back: int | None = N
         spec = next(r["spec"] for r in row["revisions"] if r["revision"] == back)
     spec["groups"][0] |= changes
     told = [] if back else [f"web.{name}" for name in changes]
-    asked = {"revision": revision, "spec": spec, "size": 100, "rules": rules, "by": "ann", "back": back, "changes": told}
+    asked = {"revision": revision, "spec": spec, "size": 100, "rules": rules, "by": "ann", "back": back}
+    asked["changes"] = told
     cluster.rows.add_intent(row["home_id"], "update", job, **asked)
 
 

@@ -82,13 +82,13 @@ def test_what_a_deadline_costs_is_told_where_there_is_one(capsys: pytest.Capture
 def test_answers_from_before_there_were_deadlines_are_told(capsys: pytest.CaptureFixture[str]) -> None:
     old = {name: value for name, value in answer().items() if name not in ("seen_s", "deadline_s", "lost_core_hours")}
     show_drained(answers.read(SimulatedDrain, old), 30)
-    assert "it is not empty within 2.0 h: 3.5 containers are left then" in capsys.readouterr().out
+    assert "it is not empty within 2.0 h: 3.5 containers left then" in capsys.readouterr().out
 
 
 def test_a_terminal_says_it(capsys: pytest.CaptureFixture[str]) -> None:
     show_drained(answers.read(SimulatedDrain, answer()), 30)
     out = capsys.readouterr().out
-    assert "seen 2.0 h ahead" in out and "it is not empty within 2.5 h: 3.5 containers are left then" in out
+    assert "seen 2.0 h ahead" in out and "it is not empty within 2.5 h: 3.5 containers left then" in out
     assert "7 a&b" in out and "1.1 h or more" in out and "NOWHERE ELSE" not in out
     ends = answer(empty_s=one(40.0) | {"low": 30.0, "high": 50.0, "over": "pairs of seeds"}, queues=[], live=[])
     show_drained(answers.read(SimulatedDrain, ends), 30)
