@@ -30,9 +30,14 @@ class OwnTokens(View):
         responses=answers({201: NewToken}, 409, 415),
     )
     def post(self, request: Request) -> Response:
-        """A token for a program of yours, with your rights. It is shown this once."""
+        """A token for a program of yours, with your rights. It is shown this once.
+
+        Asked for with such a token it lasts no longer than that.
+        """
         wanted = body(request, TokenRequest)
-        row, token = actions.new_token(actor(request), account(request), wanted.name, wanted.valid_s)
+        row, token = actions.new_token(
+            actor(request), account(request), wanted.name, wanted.valid_s, token_in_use(request)
+        )
         made = {"key": row.token_key, "name": wanted.name, "token": token, "expires_at": row.expiry}
         return Response(made, status=201)
 

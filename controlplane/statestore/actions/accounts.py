@@ -1,6 +1,7 @@
 """Create accounts, change their roles and passwords, grant queues."""
 
 import datetime as dt
+import math
 
 from django.contrib.auth import get_user_model
 from django.contrib.auth.password_validation import validate_password
@@ -152,13 +153,19 @@ def withdraw_queue(actor: Actor, user: User, queue: str) -> None:
         record(actor, "account.withdraw", f"account/{user.username}", before={"queue": queue})
 
 
-def new_token(actor: Actor, user: User, name: str = "", valid_s: int | None = None) -> tuple[AuthToken, str]:
+def new_token(
+    actor: Actor, user: User, name: str = "", valid_s: int | None = None, using: AuthToken | None = None
+) -> tuple[AuthToken, str]:
     """A token for programs, stored hashed; its text is returned once. The account's expired ones go.
 
-    name: what it is for; without one it is that of a log-in. valid_s: without it, as long as a log-in's.
+    name: what it is for; without one it is that of a log-in. valid_s: without it, as long as a log-in's. using: the
+    token that asks for it; ``Invalid`` where that was made for a program and ends sooner: whoever has found it would
+    have it for ever.
     """
     with transaction.atomic():
         now = clock.now()
+        if using is not None and valid_s is not None:
+            _outlives(using, now, valid_s)
         AuthToken.objects.filter(user=user, expiry__lt=now).delete()
         if name:
             _room_for_token(user, name)
@@ -169,6 +176,14 @@ def new_token(actor: Actor, user: User, name: str = "", valid_s: int | None = No
         TokenNote.objects.create(token=row, name=name)
         record(actor, "account.token", f"account/{user.username}", after={"name": name, "key": row.token_key})
     return row, token
+
+
+def _outlives(using: AuthToken, now: dt.datetime, valid_s: int) -> None:
+    left_s = math.inf if using.expiry is None else (using.expiry - now).total_seconds()
+    if valid_s > left_s and TokenNote.objects.filter(token=using).exclude(name="").exists():
+        remedy = f"ask for at most {max(0, math.floor(left_s))} s, or make it with your password: hydractl login"
+        wrong = FieldError("valid_s", "a token of a program makes none that outlives it", remedy)
+        raise Invalid("the token cannot be made", [wrong])
 
 
 def _room_for_token(user: User, name: str) -> None:

@@ -124,6 +124,17 @@ def test_a_token_is_shown_once_works_until_it_is_revoked_and_says_when_it_was_us
     assert tenant.post("me/tokens", {"name": "x", "valid_s": 10**9}).status_code == 422
 
 
+def test_a_token_of_a_program_makes_none_that_outlives_it(world: World) -> None:
+    """Whoever has found it would have it for ever. What a log-in made is as good as its password."""
+    made = world["tenant"].post("me/tokens", {"name": "ci", "valid_s": 3600})
+    program = Api(made.json()["token"])
+    refused = program.post("me/tokens", {"name": "longer", "valid_s": 7200})
+    assert refused.status_code == 422 and "with your password" in refused.json()["errors"][0]["remedy"], refused.content
+    assert program.post("me/tokens", {"name": "usual"}).status_code == 422
+    shorter = program.post("me/tokens", {"name": "shorter", "valid_s": 600})
+    assert shorter.status_code == 201 and shorter.json()["expires_at"] < made.json()["expires_at"]
+
+
 def test_tokens_that_nobody_has_cost_few_looks_and_keep_nobody_out(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
