@@ -896,9 +896,14 @@ export interface components {
             /** @default [] */
             warnings: components["schemas"]["FieldError"][];
         };
-        /** @description ``unchanged``: it runs what was asked for already, and nothing was begun. warnings: as of a submit. */
+        /**
+         * @description ``unchanged``: it runs what was asked for already, and nothing was begun. warnings: as of a submit. changes:
+         *     as of a revision.
+         */
         JobUpdated: {
             admitted_at: string | null;
+            /** @default [] */
+            changes: string[];
             finished_at: string | null;
             groups: components["schemas"]["Group"][];
             home: string;
@@ -2128,13 +2133,16 @@ export interface components {
         };
         /**
          * @description What a service ran, or runs. outcome: what became of it beside being followed by another, in words. back: the
-         *     number of the revision it is the same as, where it was taken back to that.
+         *     number of the revision it is the same as, where it was taken back to that. changes: of an update, what is different
+         *     from the revision before, each as ``web.resources.memory_mib: 64 -> 128``.
          */
         Revision: {
             /** Format: date-time */
             at: string;
             back: number | null;
             by: string;
+            /** @default [] */
+            changes?: string[];
             outcome: string;
             revision: number;
         };
