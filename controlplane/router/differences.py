@@ -22,7 +22,7 @@ def told(before: Json, after: Json) -> list[str]:
 
 
 def _values(within: str, before: Json, after: Json) -> Iterator[str]:
-    for name in dict.fromkeys([*before, *after]):
+    for name in dict.fromkeys([*after, *before]):
         old, new, field = before.get(name), after.get(name), f"{within}{name}"
         if old == new:
             continue
@@ -41,7 +41,7 @@ def _by_path(files: list[Json] | None) -> Json:
 
 def _keys(field: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
     """Which of them changed, came or went, without what they say."""
-    for name in dict.fromkeys([*before, *after]):
+    for name in dict.fromkeys([*after, *before]):
         if before.get(name) != after.get(name):
             how = "" if name in before and name in after else " (new)" if name in after else " (gone)"
             yield f"{field}: {name}{how}"

@@ -31,7 +31,7 @@ def spec(**changes: Any) -> dict[str, Any]:
         ({"command": ["x" * 61]}, ["web.command"]),
         ({"command": ["a\nb"]}, ["web.command"]),
         ({"shell": True}, ["web.shell: no -> yes"]),
-        ({"env": {"LEVEL": "debug", "NEW": "1"}}, ["web.env: LEVEL", "web.env: KEY (gone)", "web.env: NEW (new)"]),
+        ({"env": {"LEVEL": "debug", "NEW": "1"}}, ["web.env: LEVEL", "web.env: NEW (new)", "web.env: KEY (gone)"]),
         ({"files": [{"path": "a", "digest": "3"}]}, ["web.files: a", "web.files: b (gone)"]),
         ({"health_check": {"port": "web"}}, ["web.health_check"]),
         ({"node_labels": "ssd"}, ["web.node_labels: none -> ssd"]),

@@ -10,16 +10,22 @@ export function Revisions({ job, to, choose }: { job: Job; to: number | null; ch
   const read = useRead<Page<Revision>>(`/jobs/${job.id}/revisions`, job.revision);
   if (read.error && !read.data) return <Failed error={read.error} retry={() => void read.refetch()} />;
   if (!read.data) return <Loading label="Loading the revisions" />;
+  const inForce = read.data.results.find(({ revision }) => revision === job.revision);
   return (
     <fieldset className="choices revisions">
       <legend>Back to</legend>
+      {inForce && inForce.changes?.length ? <div className="small muted">Revision {inForce.revision}, in force, changed<Changes of={inForce} /></div> : null}
       <label><input type="radio" name="revision" checked={to === null} onChange={() => choose(null)} /><span>{job.rollout ? `What it ran before, revision ${job.rollout.previous}` : "The last one that did not fail"}</span></label>
       {before(read.data.results, job).map((r) => (
         <label key={r.revision}>
           <input type="radio" name="revision" checked={to === r.revision} onChange={() => choose(r.revision)} />
-          <span>Revision {r.revision}{r.back !== null && `, the same as ${r.back}`}<span className="small muted">{moment(r.at)} by {r.by}{r.outcome && `; ${r.outcome}`}</span>{r.changes?.map((each) => <span key={each} className="small revision-change">{each}</span>)}</span>
+          <span>Revision {r.revision}{r.back !== null && `, the same as ${r.back}`}<span className="small muted">{moment(r.at)} by {r.by}{r.outcome && `; ${r.outcome}`}</span><Changes of={r} /></span>
         </label>
       ))}
     </fieldset>
   );
+}
+
+function Changes({ of }: { of: Revision }) {
+  return <>{of.changes?.map((each) => <span key={each} className="small revision-change">{each}</span>)}</>;
 }
