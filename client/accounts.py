@@ -82,7 +82,7 @@ class AccountCalls:
         return [answers.read(Token, row) for row in self._transport.request("GET", _TOKENS).json()["results"]]
 
     def create_token(self, name: str, valid_s: int | None = None) -> NewToken:
-        """With the rights of the account; ``valid_s`` None: for 90 days."""
+        """With the rights of the account; ``valid_s`` None: for 90 days, but not longer than a program's own token."""
         body: dict[str, Any] = {"name": name} | ({} if valid_s is None else {"valid_s": valid_s})
         return answers.read(NewToken, self._transport.request("POST", _TOKENS, json=body).json())
 

@@ -45,8 +45,9 @@ class JobCalls:
 
         revision: the one you know, as ``job`` says; where another one is in force by now it is refused. rules:
         ``max_unavailable``, ``max_surge``, ``min_ready_s``, ``deadline_s``, ``max_failures``. ``rollout`` of the
-        job says how far it is; ``unchanged`` that it runs this already, and nothing was begun; ``warnings`` what keeps
-        it from ever starting. dry_run: nothing is begun, and files may be missing yet.
+        job says how far it is; ``unchanged`` that it runs this already, and nothing was begun; ``changes`` what is
+        different; ``warnings`` what keeps it from ever starting. dry_run: nothing is begun, and files may be missing
+        yet.
         """
         body = {"spec": spec, "revision": revision} | ({"dry_run": True} if dry_run else {}) | _said(rules)
         answer = self._transport.request("PUT", f"{_JOBS}/{job_id}/spec", json=body)

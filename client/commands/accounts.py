@@ -176,7 +176,10 @@ def create_token(
     valid: Annotated[str, typer.Option("--valid", help="How long, like 12h or 90d.")] = "90d",
     output: OutputOption = Format.table,
 ) -> None:
-    """A token with your rights. It is shown this once; give it to programs in HYDRA_TOKEN."""
+    """A token with your rights. It is shown this once; give it to programs in HYDRA_TOKEN.
+
+    Made with such a token, it ends no later than that.
+    """
     with connected(ctx) as client:
         made = client.create_token(name, seconds(valid, "valid"))
     if output is Format.json:

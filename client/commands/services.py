@@ -19,7 +19,7 @@ from client.commands.dryrun import warn
 from client.errors import locating
 from client.logcalls import PATIENCE_S
 from client.progress import headline, rollout_line, uploading
-from client.screen import Column, Format, OutputOption, plain, print_json, say, show
+from client.screen import Column, Format, OutputOption, plain, print_json, printable, say, show
 from contract.jobs import JobDetail, JobUpdated, Revision
 from contract.problems import sentence
 
@@ -117,6 +117,8 @@ def update(
         elif dry_run:
             _told_before(done, f"would be rolled out as revision {asked.known + 1}: {file}", output)
         elif wait and not done.unchanged:
+            for each in done.changes if output is not Format.json else ():
+                say(printable(each))
             _attend(client, job, asked, output)
         else:
             _told(done, f"asked to roll {file} out", output, done.changes)
@@ -235,7 +237,7 @@ def _told(job: JobDetail, what: str, output: Format, changes: Sequence[str] = ()
     if output is Format.json:
         print_json(job)
         return
-    print("\n  ".join([f"job {job.id}: {what}", *changes]))
+    print("\n  ".join([f"job {job.id}: {what}", *map(printable, changes)]))
     say(f"See it: hydractl job {job.id}    what came of it: hydractl events {job.id}")
 
 
@@ -243,7 +245,7 @@ def _told_before(job: JobUpdated, what: str, output: Format) -> None:
     if output is Format.json:
         print_json(job)
     else:
-        print("\n  ".join([f"job {job.id}: {what}", *job.changes]))
+        print("\n  ".join([f"job {job.id}: {what}", *map(printable, job.changes)]))
     say("Nothing was begun.")
 
 

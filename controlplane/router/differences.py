@@ -5,38 +5,43 @@ from typing import Any
 
 Json = dict[str, Any]
 MOST = 12  # told of one update
-_CUT = 60  # of a text; longer ones are named only
+# Values of these are told, and numbers. Commands, environments and addresses may hold what was a secret once, and
+# whoever may see the job reads what its revisions changed, also after its owner has taken that out.
+_TOLD = {"node_labels", "placement"}
 
 
 def told(before: Json, after: Json) -> list[str]:
-    """Files of all groups, then each group: ``web.resources.memory_mib: 64 -> 128``.
+    """Fields of each group, then variables and files: ``web.resources.memory_mib: 64 -> 128``, ``web.env: LEVEL``.
 
-    Stored specifications with the same groups in the same order. Values are told of what is short; of the
-    environment, of files and of templates only which.
+    Stored specifications with the same groups in the same order. Of very many the first, and how many more there are.
     """
-    found = list(_values("", {"files": before.get("files", [])}, {"files": after.get("files", [])}))
-    for old, new in zip(before["groups"], after["groups"], strict=True):
-        found += _values(f"{new['name']}.", old, new)
+    groups = list(zip(before["groups"], after["groups"], strict=True))
+    found = [said for old, new in groups for said in _fields(f"{new['name']}.", old, new)]
+    found += _files("files", before.get("files"), after.get("files"))
+    for old, new in groups:
+        found += _keys(f"{new['name']}.env", old.get("env") or {}, new.get("env") or {})
+        found += _files(f"{new['name']}.files", old.get("files"), new.get("files"))
     more = len(found) - MOST
     return found if more <= 0 else [*found[:MOST], f"and {more:,} more"]
 
 
-def _values(within: str, before: Json, after: Json) -> Iterator[str]:
+def _fields(within: str, before: Json, after: Json) -> Iterator[str]:
     for name in dict.fromkeys([*after, *before]):
-        old, new, field = before.get(name), after.get(name), f"{within}{name}"
-        if old == new:
+        old, new = before.get(name), after.get(name)
+        if old == new or name in {"env", "files"}:
             continue
         if isinstance(old, dict) and isinstance(new, dict):
-            yield from _keys(field, old, new) if name == "env" else _values(f"{field}.", old, new)
-        elif name == "files":
-            yield from _keys(field, _by_path(old), _by_path(new))
-        else:
-            a, b = _short(old), _short(new)
-            yield f"{field}: {a} -> {b}" if a and b else field
+            yield from _fields(f"{within}{name}.", old, new)
+            continue
+        a, b = _value(name, old), _value(name, new)
+        yield f"{within}{name}: {a} -> {b}" if a and b else f"{within}{name}"
 
 
-def _by_path(files: list[Json] | None) -> Json:
-    return {file["path"]: file for file in files or ()}
+def _files(field: str, before: list[Json] | None, after: list[Json] | None) -> Iterator[str]:
+    old, new = ({file["path"]: file for file in files or ()} for files in (before, after))
+    if old == new and (before or []) != (after or []):
+        yield f"{field}: their order"
+    yield from _keys(field, old, new)
 
 
 def _keys(field: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
@@ -47,13 +52,10 @@ def _keys(field: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> It
             yield f"{field}: {name}{how}"
 
 
-def _short(value: Any) -> str:
-    """As people read it; nothing where that is long, or has an inside."""
-    if value is None or value in ([], ""):
-        return "none"
+def _value(name: str, value: Any) -> str:
+    """As people read it; nothing of what is only named."""
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if isinstance(value, list) and all(isinstance(word, str) for word in value):
-        value = " ".join(value)
-    text = "" if isinstance(value, (list, dict)) else f"{value}"
-    return text if len(text) <= _CUT and "\n" not in text else ""
+    if name in _TOLD:
+        return f'"{value}"' if value else "none"
+    return f"{value:.6g}" if isinstance(value, float) else f"{value}" if isinstance(value, int) else ""

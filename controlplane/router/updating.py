@@ -59,7 +59,7 @@ def update(user: User, actor: Actor, job: Job, asked: UpdateRequest) -> tuple[li
         return None, warned
     stored = before | {"files": after["files"], "groups": after["groups"]}
     size = _size(user, job, stored)
-    changes = differences.told(before | {"groups": [_whole(group) for group in before["groups"]]}, stored)
+    changes = _changes(before, stored)
     if asked.dry_run:
         _claim_surge(user, job, asked, stored)
         actions.refuse_update(job, asked.revision)
@@ -85,7 +85,14 @@ def rollback(user: User, actor: Actor, job: Job, asked: RollbackRequest) -> None
     target = others[-1]
     _claim(user, job, Live(size=max(0, target["size"] - job.spec_bytes)), "to")
     spec = services.specification(job, target["revision"])
-    _ask(user, actor, job, asked, {"spec": spec, "size": target["size"], "back": target["revision"]})
+    before = Job.objects.values_list("spec", flat=True).get(pk=job.pk)
+    what = {"size": target["size"], "back": target["revision"], "changes": _changes(before, spec)}
+    _ask(user, actor, job, asked, what | {"spec": spec})
+
+
+def _changes(before: Json, after: Json) -> list[str]:
+    old, new = (spec | {"groups": [_whole(group) for group in spec["groups"]]} for spec in (before, after))
+    return differences.told(old, new)
 
 
 def _ask(user: User, actor: Actor, job: Job, asked: RolloutRequest, what: Json) -> None:

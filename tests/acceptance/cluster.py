@@ -126,7 +126,11 @@ class Cluster:
         self.stack.environ["HYDRA_PUBLIC_URL"] = f"http://127.0.0.1:{self.relays[1].port}"
 
     def __enter__(self) -> "Cluster":
-        self.stack.start()
+        try:
+            self.stack.start()
+        except BaseException:
+            self.__exit__()
+            raise
         return self
 
     def __exit__(self, *_: object) -> None:

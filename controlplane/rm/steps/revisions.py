@@ -29,7 +29,7 @@ def update(m: Memory, store: Store, c: Changes, job: JobEntry, asked: Json, log_
     """Roll another specification out, or tell the owner why not.
 
     asked: the ``revision`` that is known to whoever asks, ``spec`` and its ``size`` as stored, ``rules``, ``by`` whom,
-    ``back``: the number of the revision that it was, None of a new one, and of that ``changes``, in words.
+    ``back``: the number of the revision that it was, None of a new one, and ``changes``, in words.
     """
     if job.home or job.run.stopping or not job.groups[0].run.service:
         return

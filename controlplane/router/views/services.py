@@ -68,7 +68,8 @@ class JobSpecification(View):
         keep their names, numbers of tasks, partitions, gangs, parallelism,
         arrays, inputs and dependencies; what the job says beside its groups
         and files is left as it is.
-        200 and ``unchanged`` where it runs all that already: nothing is begun; 200 with ``dry_run``, too.
+        ``changes`` tells what is different. 200 and ``unchanged`` where it
+        runs all that already: nothing is begun; 200 with ``dry_run``, too.
         It is taken whatever ``warnings`` it is given, as of a submit.
         """
         job = changeable_job(request, job_id)

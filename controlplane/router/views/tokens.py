@@ -32,7 +32,7 @@ class OwnTokens(View):
     def post(self, request: Request) -> Response:
         """A token for a program of yours, with your rights. It is shown this once.
 
-        Asked for with such a token it lasts no longer than that.
+        Asked for with such a token it ends no later than that does, whatever ``valid_s`` says.
         """
         wanted = body(request, TokenRequest)
         row, token = actions.new_token(

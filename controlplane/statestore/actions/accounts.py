@@ -1,7 +1,6 @@
 """Create accounts, change their roles and passwords, grant queues."""
 
 import datetime as dt
-import math
 
 from django.contrib.auth import get_user_model
 from django.contrib.auth.password_validation import validate_password
@@ -159,31 +158,34 @@ def new_token(
     """A token for programs, stored hashed; its text is returned once. The account's expired ones go.
 
     name: what it is for; without one it is that of a log-in. valid_s: without it, as long as a log-in's. using: the
-    token that asks for it; ``Invalid`` where that was made for a program and ends sooner: whoever has found it would
-    have it for ever.
+    token that asks for it; ``Forbidden`` where that has ended meanwhile.
     """
     with transaction.atomic():
         now = clock.now()
-        if using is not None and valid_s is not None:
-            _outlives(using, now, valid_s)
+        until = now + (knox_settings.TOKEN_TTL if valid_s is None else dt.timedelta(seconds=valid_s))
+        if using is not None:
+            until = min(until, _end_of(using) or until)
         AuthToken.objects.filter(user=user, expiry__lt=now).delete()
         if name:
             _room_for_token(user, name)
         row, token = AuthToken.objects.create(user)
-        row.created = now
-        row.expiry = now + (knox_settings.TOKEN_TTL if valid_s is None else dt.timedelta(seconds=valid_s))
+        row.created, row.expiry = now, until
         row.save(update_fields=["created", "expiry"])  # knox goes by this machine's clock
         TokenNote.objects.create(token=row, name=name)
         record(actor, "account.token", f"account/{user.username}", after={"name": name, "key": row.token_key})
     return row, token
 
 
-def _outlives(using: AuthToken, now: dt.datetime, valid_s: int) -> None:
-    left_s = math.inf if using.expiry is None else (using.expiry - now).total_seconds()
-    if valid_s > left_s and TokenNote.objects.filter(token=using).exclude(name="").exists():
-        remedy = f"ask for at most {max(0, math.floor(left_s))} s, or make it with your password: hydractl login"
-        wrong = FieldError("valid_s", "a token of a program makes none that outlives it", remedy)
-        raise Invalid("the token cannot be made", [wrong])
+def _end_of(using: AuthToken) -> dt.datetime | None:
+    """Until when what a token makes may last: whoever has found a program's would else have it for ever.
+
+    That of a log-in was got with the password, with which another one can be got.
+    """
+    found = AuthToken.objects.select_for_update(of=("self",)).filter(pk=using.pk).first()
+    if found is None:
+        raise Forbidden("the token has been revoked")
+    note = TokenNote.objects.filter(token=found).first()
+    return None if note is not None and not note.name else found.expiry
 
 
 def _room_for_token(user: User, name: str) -> None:

@@ -100,4 +100,6 @@ def test_an_update_is_warned_of_on_stderr_and_a_dry_run_sends_no_file(
     done = run(env, "update", "1", str(path))
     assert done.returncode == 0 and "no node is so large" in done.stderr
     assert done.stdout == f"job 1: asked to roll {path} out{told}"
+    cluster.changes = ["g.node_labels: none -> \x1b[2J"]
+    assert "\x1b" not in run(env, "update", "1", str(path)).stdout, "others' texts draw nothing on this terminal"
     assert "dry_run" not in json.loads(cluster.requests("PUT", "/jobs/1/spec")[1].body)

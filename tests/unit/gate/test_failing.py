@@ -49,6 +49,18 @@ def test_four(): say("four")
 ANEW = "-M -P +P +M"
 
 
+def said_by(folder: Path, conftest: str, inner: str) -> list[str]:
+    """What these tests and fixtures say, in order."""
+    folder.mkdir()
+    (folder / "__init__.py").touch()
+    (folder / "conftest.py").write_text(BOTH + conftest)
+    (folder / "test_inner.py").write_text(BOTH + inner)
+    words = ["-p", "tests.failing", "--rootdir", str(folder.parent), str(folder)]
+    with open(folder / "log", "w") as log:
+        lanes.pytest(folder / "record.jsonl", words, os.environ | PLAIN, log)
+    return (folder / "said").read_text().split()
+
+
 @pytest.mark.parametrize(
     ("two", "three", "said"),
     [
@@ -61,12 +73,16 @@ ANEW = "-M -P +P +M"
     ids=["passed", "failed", "before", "after", "skipped"],
 )
 def test_what_a_test_has_failed_on_is_given_to_no_other(tmp_path: Path, two: str, three: str, said: str) -> None:
-    folder = tmp_path / "folder"
-    folder.mkdir()
-    (folder / "__init__.py").touch()
-    (folder / "conftest.py").write_text(BOTH + CONFTEST)
-    (folder / "test_inner.py").write_text(BOTH + INNER.format(two=two, three=three))
-    words = ["-p", "tests.failing", "--rootdir", str(tmp_path), str(folder)]
-    with open(tmp_path / "log", "w") as log:
-        lanes.pytest(tmp_path / "record.jsonl", words, os.environ | PLAIN, log)
-    assert (folder / "said").read_text().split() == f"+S +P +M {said} -M -P -S".split()
+    found = said_by(tmp_path / "folder", CONFTEST, INNER.format(two=two, three=three))
+    assert found == f"+S +P +M {said} -M -P -S".split()
+
+
+def test_what_cannot_be_made_is_not_tried_for_every_test(tmp_path: Path) -> None:
+    conftest = """
+@pytest.fixture(scope="package")
+def package():
+    say("tried")
+    raise OSError("no stack")
+"""
+    inner = "\n".join(f"def test_{n}(package): pass" for n in range(5))
+    assert said_by(tmp_path / "folder", conftest, inner) == ["tried", "tried"]

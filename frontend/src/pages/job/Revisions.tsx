@@ -1,4 +1,4 @@
-/** To which of its revisions a service goes back: since when it ran each, by whom, and what became of it. */
+/** To which of its revisions a service goes back: since when it ran each, by whom, what that changed, and what became of it. */
 import type { Job, Page, Revision } from "../../api/types";
 import { moment } from "../../format/units";
 import { useRead } from "../../live/hooks";
@@ -14,12 +14,12 @@ export function Revisions({ job, to, choose }: { job: Job; to: number | null; ch
   return (
     <fieldset className="choices revisions">
       <legend>Back to</legend>
-      {inForce && inForce.changes?.length ? <div className="small muted">Revision {inForce.revision}, in force, changed<Changes of={inForce} /></div> : null}
+      {inForce && inForce.changes?.length ? <div className="small muted">In force is revision {inForce.revision}, which changed<Changes of={inForce} /></div> : null}
       <label><input type="radio" name="revision" checked={to === null} onChange={() => choose(null)} /><span>{job.rollout ? `What it ran before, revision ${job.rollout.previous}` : "The last one that did not fail"}</span></label>
       {before(read.data.results, job).map((r) => (
         <label key={r.revision}>
           <input type="radio" name="revision" checked={to === r.revision} onChange={() => choose(r.revision)} />
-          <span>Revision {r.revision}{r.back !== null && `, the same as ${r.back}`}<span className="small muted">{moment(r.at)} by {r.by}{r.outcome && `; ${r.outcome}`}</span><Changes of={r} /></span>
+          <span>Revision {r.revision}{r.back !== null && `, the same as ${r.back}`}<span className="small muted">{moment(r.at)} by {r.by}{r.outcome && `; ${r.outcome}`}{r.changes?.length ? "; it changed" : ""}</span><Changes of={r} /></span>
         </label>
       ))}
     </fieldset>
