@@ -2133,8 +2133,9 @@ export interface components {
         };
         /**
          * @description What a service ran, or runs. outcome: what became of it beside being followed by another, in words. back: the
-         *     number of the revision it is the same as, where it was taken back to that. changes: of an update, what is different
-         *     from the revision before, each as ``web.resources.memory_mib: 64 -> 128``.
+         *     number of the revision it is the same as, where it was taken back to that. changes: what is different from the
+         *     revision before, as ``web.resources.memory_mib: 64 -> 128``, or only where, as ``web.command``; the first twelve,
+         *     and how many more. Nothing where the cluster went back by itself.
          */
         Revision: {
             /** Format: date-time */
