@@ -172,8 +172,8 @@ def jobs(
     order: Annotated[str | None, typer.Option(help="newest (the default) or oldest first.")] = None,
     view: Annotated[str | None, typer.Option(help="The filters of this saved view, where no other is given.")] = None,
     limit: Annotated[int, typer.Option("--limit", "-n", min=0, help="At most so many, newest first; 0: all.")] = 30,
-    sort: Annotated[str | None, sorting(JOBS)] = None,
-    columns: Annotated[str | None, picking(JOBS)] = None,
+    sort: Annotated[str | None, sorting(JOBS + MORE)] = None,
+    columns: Annotated[str | None, picking(JOBS + MORE)] = None,
     watch: WatchOption = None,
     output: OutputOption = Format.table,
 ) -> None:
@@ -194,7 +194,7 @@ def jobs(
             filters["node"] = _node_called(client, node)
         found = partial(client.jobs, page_size=min(limit + 1, 100) if limit else 100, **filters)
         look = Looking(sort, columns, watch)
-        listed(found, JOBS, output, nothing="No such jobs.", limit=limit, look=look)
+        listed(found, JOBS + MORE, output, nothing="No such jobs.", limit=limit, look=look, usual=JOBS)
 
 
 def _node_called(client: Client, text: str) -> str:
@@ -235,6 +235,9 @@ JOBS: list[Column[Job]] = [
     ("DONE", _done), ("QUEUE", lambda j: j.queue), ("OWNER", lambda j: j.owner), ("PRIO", lambda j: j.priority),
     ("SUBMITTED", lambda j: j.submitted_at), ("TOOK", lambda j: duration(j.started_at, j.finished_at)),
     ("NOTE", lambda j: j.message or j.waiting or " "),
+]  # fmt: skip
+MORE: list[Column[Job]] = [
+    ("KIND", lambda j: j.kind), ("HOME", lambda j: j.home), ("TAGS", lambda j: ", ".join(j.tags)),
 ]  # fmt: skip
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -12,7 +12,7 @@ from client.commands.common import complete_queue, connected
 from client.errors import client_error
 from client.looking import Looking, WatchOption, listed, picking, sorting
 from client.queuecalls import QueueCell, QueueStanding
-from client.screen import Column, Format, Keyed, OutputOption, duration, print_json, printable, show
+from client.screen import Column, Format, Keyed, OutputOption, duration, print_json, printable
 from contract.queues import Queue, QueueDetail, Used, UsedHour, UsedTag
 from wire.resources import OF_AXIS
 
@@ -76,6 +76,8 @@ def usage(
     hourly: Annotated[bool, typer.Option("--hourly", help="Per hour instead of per day.")] = False,
     by_tag: Annotated[bool, typer.Option("--by-tag", help="Per tag of the jobs, in all the time.")] = False,
     csv: Annotated[bool, typer.Option("--csv", help="The whole ledger as CSV.")] = False,
+    sort: Annotated[str | None, sorting(_USAGE)] = None,
+    columns: Annotated[str | None, picking(_USAGE)] = None,
     output: OutputOption = Format.table,
 ) -> None:
     """What your jobs used, by the time in which their containers ended. A job counts for each of its tags."""
@@ -86,11 +88,11 @@ def usage(
             read = client.usage_tags_csv if by_tag else client.usage_csv
             print(read(days, owner, all_accounts=all_accounts, queue=queue), end="")
         elif by_tag:
-            tags = client.usage_tags(days, owner, queue=queue)
-            show(tags, TAGGED, output, nothing="Nothing was used in this time.")
+            tags = partial(client.usage_tags, days, owner, queue=queue)
+            listed(tags, [*TAGGED, *MORE_USED], output, nothing=_NOTHING, look=Looking(sort, columns), usual=TAGGED)
         else:
-            rows = client.usage(days, owner, "hour" if hourly else "day", queue=queue)
-            show(rows, USED, output, nothing="Nothing was used in this time.")
+            rows = partial(client.usage, days, owner, "hour" if hourly else "day", queue=queue)
+            listed(rows, [*USED, *MORE_USED], output, nothing=_NOTHING, look=Looking(sort, columns), usual=USED)
 
 
 def _starves(q: QueueStanding) -> str:
@@ -130,6 +132,13 @@ AMOUNTS: list[Column[Used]] = [
     ("GPU HOURS", lambda u: _hours(u.gpu_s / 3600)),
     ("MEAN WAIT S", lambda u: f"{u.waited_s / u.tasks:.1f}" if u.tasks else "-"),
 ]  # fmt: skip
+MORE_USED: list[Column[Used]] = [
+    ("GIB HOURS WASTED", lambda u: _used_hours(u, max(0, u.memory_mib_s - u.peak_memory_mib_s) / 1024 / 3600)),
+    ("CORE HOURS WASTED", lambda u: _used_hours(u, max(0, u.vcores_milli_s - u.cpu_ms) / 3_600_000)),
+    ("TASKS", lambda u: u.tasks), ("HOURS WAITED", lambda u: _hours(u.waited_s / 3600)),
+]  # fmt: skip
+_USAGE: list[Column[Any]] = [("AT", str), ("TAG", str), *AMOUNTS, *MORE_USED]  # what may be asked for
+_NOTHING = "Nothing was used in this time."
 USED: list[Column[UsedHour]] = [("AT", lambda u: u.at), *AMOUNTS]
 TAGGED: list[Column[UsedTag]] = [("TAG", lambda u: u.tag or "(no tag)"), *AMOUNTS]
 

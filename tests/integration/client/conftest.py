@@ -43,7 +43,7 @@ def hydractl(cluster: Stack, tmp_path_factory: pytest.TempPathFactory) -> Hydrac
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
 
-    def run(*words: str, stdin: str = "") -> "subprocess.CompletedProcess[str]":
-        return client.run(words, env, stdin, here)
+    def run(*words: str, stdin: str = "", **environ: str) -> "subprocess.CompletedProcess[str]":
+        return client.run(words, env | environ, stdin, here)
 
     return run

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import venv
 from datetime import UTC, datetime, timedelta
@@ -183,6 +184,27 @@ def test_jobs_seen_on_their_node_are_killed_at_once(hydra: Client, hydractl: Any
     assert ended == {("KILLED", "killed by tenant: enough")}
     again = hydractl("kill", str(ids[0]), "-o", "json")
     assert again.returncode == 2 and "ended already" in json.loads(again.stdout)[0]["refused"]
+
+
+def test_what_ran_is_listed_completed_and_told_by_its_tag(hydra: Client, hydractl: Any) -> None:
+    done = hydra.wait(hydra.submit(job(command="true") | {"tags": ["nightly"]}).id, timeout_s=60)
+    listed = hydractl("jobs", "--tag", "nightly", "--columns", "tags,home,kind,job", "--sort", "-job").stdout
+    assert [line.split() for line in listed.splitlines()] == [
+        ["TAGS", "HOME", "KIND", "JOB"], ["nightly", "east", "batch", str(done.id)],
+    ]  # fmt: skip
+    typed = "hydractl usage --queue root.de"
+    offered = hydractl(_HYDRACTL_COMPLETE="complete_bash", COMP_WORDS=typed, COMP_CWORD="3").stdout.split()
+    assert offered == ["root.default"]
+    assert hydractl("--version").stdout.startswith("hydractl ")
+    (of_tag,) = wait_until(
+        lambda: [t for t in json.loads(hydractl("usage", "--by-tag", "-o", "json").stdout) if t["tag"] == "nightly"],
+        30, "what it used is told",
+    )  # fmt: skip
+    assert (of_tag["containers"], of_tag["failed"]) == (1, 0)
+    table = hydractl("usage", "--by-tag", "--columns", "tag,containers,core-hours-wasted,hours-waited").stdout
+    assert re.split(r"  +", table.splitlines()[0].strip()) == ["TAG", "CONTAINERS", "CORE HOURS WASTED", "HOURS WAITED"]
+    assert any(line.split()[:2] == ["nightly", "1"] for line in table.splitlines())
+    assert ",nightly," in hydractl("usage", "--by-tag", "--csv").stdout
 
 
 def test_the_policys_schema_is_printed(hydractl: Any) -> None:

@@ -2,6 +2,7 @@
 
 import time
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 import rules
 from django.db.models import Sum
 
-from controlplane.accounts.models import QueueAccess, User
+from controlplane.accounts.models import User
 from controlplane.accounts.rights import level_in
 from controlplane.statestore import bus
 from controlplane.statestore.capacities import DEFAULT, R, resolve
@@ -95,10 +96,11 @@ def queue_page(user: User, at: Cursor, size: int, wanted: QueueFilter) -> Page:
 def _listed(user: User, tree: PolicyTree, seen: Sight, wanted: QueueFilter) -> list[int]:
     """Positions of the queues that the account sees more of than the name, and that are wanted."""
     least, text = int(See.WHOLE if wanted.whole else See.OWN), wanted.contains.lower()
+    may_submit = _submits_to(user, seen)
     return [
         at
         for at in np.array(seen.rows, np.int64)[seen.see[seen.rows] >= least].tolist()
-        if text in tree.rows[at].path.lower() and (not wanted.may_submit or _may_submit(user, seen, tree.rows[at]))
+        if text in tree.rows[at].path.lower() and (not wanted.may_submit or may_submit(tree.rows[at]))
     ]
 
 
@@ -106,8 +108,9 @@ def _shown(user: User, tree: PolicyTree, seen: Sight, rows: list[int]) -> list[J
     whole_ones = {tree.rows[at].path for at in rows if seen.see[at] == See.WHOLE}
     use, jobs = _use(whole_ones) if whole_ones else {}, _jobs(tree)
     own = None if seen.everything else own_use(user.pk)
+    may_submit = _submits_to(user, seen)
     return [
-        fixed | _moving(user, seen, tree.rows[at], *_held(tree, seen, own, at, use, jobs))
+        fixed | _moving(may_submit, tree.rows[at], *_held(tree, seen, own, at, use, jobs))
         for at, fixed in zip(rows, _fixed(tree, tuple(rows)), strict=True)
     ]
 
@@ -207,22 +210,26 @@ def _described(q: Queue, at: int, limits: dict[str, Any]) -> Json:
     }
 
 
-def _moving(user: User, seen: Sight, q: Queue, use: dict[str, int], jobs: JobCounts) -> Json:
+def _moving(may_submit: Callable[[Queue], bool], q: Queue, use: dict[str, int], jobs: JobCounts) -> Json:
     return {
         "state": "running" if not q.stopped else "draining" if jobs.live else "stopped",
         "used": {axis: use[axis] for axis in AXES} | {"containers": use["containers"]},
         "pending": use["pending"],
         "live_jobs": jobs.live,
         "running_jobs": jobs.running,
-        "may_submit": _may_submit(user, seen, q),
+        "may_submit": may_submit(q),
     }
 
 
-def _may_submit(user: User, seen: Sight, q: Queue) -> bool:
+def _submits_to(user: User, seen: Sight) -> Callable[[Queue], bool]:
+    """Whether the account may submit to a queue. What depends on no queue is asked once."""
     if not rules.has_perm("jobs.submit", user):
-        return False
-    level = QueueAccess.Level.ADMIN if seen.everything else level_in(user, q.path)
-    return not q.stopped and q.leaf and (q.open_to_all or level is not None)
+        return lambda q: False
+
+    def may(q: Queue) -> bool:
+        return not q.stopped and q.leaf and (q.open_to_all or seen.everything or level_in(user, q.path) is not None)
+
+    return may
 
 
 def _amounts(values: list[int]) -> dict[str, int]:

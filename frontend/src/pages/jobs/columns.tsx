@@ -55,10 +55,10 @@ export const COLUMNS: Column[] = [
   { key: "tasks", head: "Tasks", shell: "done", cell: (job) => <Tasks job={job} />, value: done },
   { key: "queue", head: "Queue", shell: "queue", labelled: true, title: (job) => job.queue, cell: (job) => job.queue, value: (job) => job.queue },
   { key: "owner", head: "Owner", shell: "owner", labelled: true, cell: (job) => job.owner, value: (job) => job.owner },
-  { key: "kind", head: "Kind", labelled: true, cell: (job) => job.kind, value: (job) => job.kind },
+  { key: "kind", head: "Kind", shell: "kind", labelled: true, cell: (job) => job.kind, value: (job) => job.kind },
   { key: "priority", head: "Priority", num: true, shell: "prio", labelled: true, cell: (job) => job.priority, value: (job) => job.priority },
-  { key: "home", head: "Home", labelled: true, cell: (job) => job.home, value: (job) => job.home },
-  { key: "tags", head: "Tags", cell: (job) => job.tags.length > 0 && <Tags tags={job.tags} />, value: (job) => job.tags.join(" ") || null },
+  { key: "home", head: "Home", shell: "home", labelled: true, cell: (job) => job.home, value: (job) => job.home },
+  { key: "tags", head: "Tags", shell: "tags", cell: (job) => job.tags.length > 0 && <Tags tags={job.tags} />, value: (job) => job.tags.join(" ") || null },
   { key: "submitted", head: "Submitted", num: true, shell: "submitted", labelled: true, title: (job) => moment(job.submitted_at), cell: (job, now) => ago(job.submitted_at, now), value: (job) => Date.parse(job.submitted_at) },
   { key: "took", head: "Took", num: true, shell: "took", labelled: true, cell: took, value: tookMs },
 ];

@@ -7,7 +7,7 @@ import type { Me } from "../../api/types";
 import { useRead } from "../../live/hooks";
 import { Card, Command, Failed, Loading, Notice, useNow } from "../../ui/parts";
 import { SaveAs } from "../../ui/save";
-import { FileSlots, Parameters } from "../submit/Side";
+import { FileSlots, Parameters, wouldGoTo } from "../submit/Side";
 import { Problems, Source, Warnings } from "../submit/Source";
 import { localFiles, located, parse } from "../submit/source";
 import "../submit/submit.css";
@@ -103,7 +103,7 @@ function Told({ draft, preview }: { draft: Draft; preview: Preview | undefined }
   return (
     <>
       <Upcoming words={preview.words} zone={draft.zone} times={preview.upcoming} now={now} />
-      {preview.outlook && <Card title="Were it started now"><dl className="facts small"><div><dt>Queue</dt><dd className="wrap-any">{preview.queue}</dd></div><div><dt>Would go to</dt><dd>{preview.outlook.home ?? "nowhere now"}</dd></div><div><dt>Would start</dt><dd>{preview.outlook.estimate.text}</dd></div></dl></Card>}
+      {preview.outlook && <Card title="Were it started now"><dl className="facts small"><div><dt>Queue</dt><dd className="wrap-any">{preview.queue}</dd></div><div><dt>Would go to</dt><dd>{wouldGoTo(preview.outlook)}</dd></div><div><dt>Would start</dt><dd>{preview.outlook.estimate.text}</dd></div></dl></Card>}
     </>
   );
 }

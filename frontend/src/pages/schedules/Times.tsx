@@ -22,7 +22,7 @@ export function Times({ draft, errors, set }: { draft: Draft; errors: FieldError
         <datalist id="zones">{zones().map((zone) => <option key={zone} value={zone} />)}</datalist>
         <NativeSelect label="Overlap" description="While its last job still lives" data={CHOICES} value={draft.overlap} error={said(errors, "overlap")} onChange={(e) => set({ overlap: e.currentTarget.value as Overlap })} />
         <TextInput label="Starts within" description="30m, 2h; later it is skipped" value={draft.within} error={said(errors, "start_within_s")} onChange={(e) => set({ within: e.currentTarget.value })} />
-        <TextInput label="Not on" description="2026-12-24, 12-25, one/another" placeholder="none" autoComplete="off" value={draft.except} error={said(errors, "except_days")} onChange={(e) => set({ except: e.currentTarget.value })} />
+        <TextInput label="Not on" description="YYYY-MM-DD, 12-25, one/another" placeholder="none" autoComplete="off" value={draft.except} error={said(errors, "except_days")} onChange={(e) => set({ except: e.currentTarget.value })} />
         <TextInput type="datetime-local" label="Until" description="Nothing after it; your time" value={draft.until} error={said(errors, "until")} onChange={(e) => set({ until: e.currentTarget.value })} />
         <TextInput type="number" label="History" description="Times kept, the last ones" min={1} max={1000} value={draft.keep} error={said(errors, "keep")} onChange={(e) => set({ keep: e.currentTarget.value })} />
       </div>

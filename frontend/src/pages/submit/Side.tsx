@@ -66,12 +66,17 @@ export function Summary({ value, me, checked, checking }: { value: Record<string
 
 const LISTED = 4;
 
+/** The sub-cluster that would take it, or why none does. */
+export function wouldGoTo({ home, why }: Outlook): string {
+  return home ?? (why ? `nowhere now: ${why}` : "nowhere now");
+}
+
 /** Where it would go and when it could start, were it submitted now. */
 function Ahead({ outlook }: { outlook: Outlook }) {
   const lacking = outlook.sub_clusters.filter((s) => !s.fits);
   return (
     <dl className="facts small" data-testid="outlook">
-      <div><dt>Would go to</dt><dd>{outlook.home ?? "nowhere now"}</dd></div>
+      <div><dt>Would go to</dt><dd>{wouldGoTo(outlook)}</dd></div>
       <div><dt>Would start</dt><dd>{outlook.estimate.text}</dd></div>
       {outlook.limits.length > 0 && <div><dt>Waits first</dt><dd>{outlook.limits.join("; ")}</dd></div>}
       {outlook.jobs_ahead !== null && outlook.jobs_ahead > 0 && <div><dt>Jobs before it</dt><dd>{count(outlook.jobs_ahead)}</dd></div>}
