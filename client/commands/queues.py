@@ -78,21 +78,23 @@ def usage(
     csv: Annotated[bool, typer.Option("--csv", help="The whole ledger as CSV.")] = False,
     sort: Annotated[str | None, sorting(_USAGE)] = None,
     columns: Annotated[str | None, picking(_USAGE)] = None,
+    watch: WatchOption = None,
     output: OutputOption = Format.table,
 ) -> None:
     """What your jobs used, by the time in which their containers ended. A job counts for each of its tags."""
     if all_accounts and not csv:
         raise client_error("is of the CSV file alone", field_name="--all-accounts", remedy="add --csv")
+    look = Looking(sort, columns, watch)
     with connected(ctx) as client:
         if csv:
             read = client.usage_tags_csv if by_tag else client.usage_csv
             print(read(days, owner, all_accounts=all_accounts, queue=queue), end="")
         elif by_tag:
             tags = partial(client.usage_tags, days, owner, queue=queue)
-            listed(tags, [*TAGGED, *MORE_USED], output, nothing=_NOTHING, look=Looking(sort, columns), usual=TAGGED)
+            listed(tags, [*TAGGED, *MORE_USED], output, nothing=_NOTHING, look=look, usual=TAGGED)
         else:
             rows = partial(client.usage, days, owner, "hour" if hourly else "day", queue=queue)
-            listed(rows, [*USED, *MORE_USED], output, nothing=_NOTHING, look=Looking(sort, columns), usual=USED)
+            listed(rows, [*USED, *MORE_USED], output, nothing=_NOTHING, look=look, usual=USED)
 
 
 def _starves(q: QueueStanding) -> str:

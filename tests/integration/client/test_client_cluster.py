@@ -45,7 +45,8 @@ def test_the_census_runs_from_the_shell_to_its_report(hydractl: Any) -> None:
     assert json.loads(again.stdout)["id"] == json.loads(same.stdout)["id"]
 
 
-def test_every_look_at_the_cluster_has_an_answer(hydractl: Any) -> None:
+def test_every_look_at_the_cluster_has_an_answer(hydra: Client, hydractl: Any) -> None:
+    hydra.submit(job(command="true"))
     for words in (["overview"], ["queues"], ["nodes"], ["node", "1"], ["sub-clusters"], ["me"], ["jobs"], ["contexts"]):
         assert hydractl(*words).returncode == 0, words
         assert json.loads(hydractl(*words, "-o", "json").stdout), words

@@ -10,8 +10,8 @@ export interface Column {
   key: string;
   head: string;
   num?: boolean;
-  /** What hydractl calls it, where it has it. */
-  shell?: string;
+  /** What hydractl calls it. */
+  shell: string;
   cell: (job: Job, now: number) => ReactNode;
   /** Where an entry of several lines says what it is, on narrow screens. */
   labelled?: boolean;

@@ -19,8 +19,8 @@ describe("how the job list is looked at", () => {
     expect([lookQuery({ columns: USUAL, sort: "" }), lookOf("?columns=", null).columns]).toEqual(["", []]);
   });
   it("is the same from a shell", () => {
-    expect(command({ node: "n1" }, lookWords({ columns: ["tasks", "kind"], sort: "-took" }))).toBe("hydractl jobs --node n1 --columns job,name,done --limit 50 --sort=-took");
-    expect(lookWords({ columns: USUAL, sort: "home" })).toEqual([]);
+    expect(command({ node: "n1" }, lookWords({ columns: ["tasks", "kind"], sort: "-took" }))).toBe("hydractl jobs --node n1 --columns job,name,done,kind --limit 50 --sort=-took");
+    expect(lookWords({ columns: USUAL, sort: "unknown" })).toEqual([]);
   });
 });
 

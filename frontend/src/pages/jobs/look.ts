@@ -40,7 +40,7 @@ export function nextSort(sort: string, key: string): string {
   return sort === key ? `-${key}` : sort === `-${key}` ? "" : key;
 }
 
-/** The same of a table of hydractl, as far as it has these columns. */
+/** The same of a table of hydractl. */
 export function lookWords({ columns, sort }: Look): string[] {
   const shell = (key: string) => [NAME, ...COLUMNS].find((column) => column.key === key)?.shell;
   const by = shell(sort.replace(/^-/, ""));
