@@ -47,7 +47,7 @@ class Listing:
 
 def asked() -> dict[str, dict[str, list[str]]]:
     """By operation and parameter, values that many, few and no rows have; those of an enumeration are all asked."""
-    long_ago = (dt.datetime.now(dt.UTC) - dt.timedelta(days=390)).isoformat()
+    long_ago, lately = ((dt.datetime.now(dt.UTC) - dt.timedelta(days=days)).isoformat() for days in (390, 90))
     queues, west = ["root.team0000.prod", "root.team1600.dev", "root.none"], ["west"]
     return {
         "accounts_list": {"name": ["user-1", "zzz"]},
@@ -70,6 +70,7 @@ def asked() -> dict[str, dict[str, list[str]]]:
                    "from": [long_ago], "to": []},
         "series_instant": {"at": [long_ago]},
         "simulations_list": {"version": ["1"]},
+        "usage_accounts": {"begin": [lately], "end": [], "queue": queues},
         "usage_hours": {"begin": [long_ago], "end": [], "queue": queues, "owner": ["user-200"]},
         "usage_tags": {"begin": [long_ago], "end": [], "queue": queues, "owner": ["user-200"]},
     }  # fmt: skip

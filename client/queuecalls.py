@@ -13,7 +13,7 @@ from client import answers
 from client.errors import HydraError, client_error
 from client.transport import Transport
 from contract.base import Amounts, Answer
-from contract.queues import QueueDetail, UsedHour, UsedHours, UsedTag, UsedTags
+from contract.queues import QueueDetail, UsedAccount, UsedAccounts, UsedHour, UsedHours, UsedTag, UsedTags
 from wire.resources import AXES
 
 _QUEUES = "/api/v1/queues"
@@ -108,6 +108,16 @@ class QueueCalls:
         """The same, hour by hour, as a CSV file's text; ``all_accounts``, for operators: with a column ``owner``."""
         params = self._span(days) | _whose(owner, all_accounts) | {"queue": queue}
         return self._transport.request("GET", "/api/v1/usage/hours.csv", params=params).text
+
+    def usage_accounts(self, days: int = 7, *, queue: str | None = None) -> list[UsedAccount]:
+        """What each account used, who held most processors first; for operators and viewers, of at most 31 days."""
+        params = self._span(days) | {"queue": queue}
+        answer = self._transport.request("GET", "/api/v1/usage/accounts", params=params)
+        found = answers.read(UsedAccounts, answer.json())
+        if not found.complete:
+            remedy = "Take the CSV file: hydractl usage --csv --all-accounts, or ask for one queue."
+            raise client_error("comes to more accounts than are answered with", field_name="usage", remedy=remedy)
+        return found.results
 
     def usage_tags(self, days: int = 7, owner: str | None = None, *, queue: str | None = None) -> list[UsedTag]:
         """What an account used by the tags of its jobs and queue, what used most first; of whole days."""

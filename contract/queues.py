@@ -169,10 +169,9 @@ class QueueDetail(Answer):
     rights: list[QueueGranted] | None
 
 
-class Used(Answer):
+class UsedAmounts(Answer):
     """Of containers that ended in this time. ``memory_mib_s``, ``vcores_milli_s``, ``gpu_s``: units times seconds."""
 
-    queue: str
     containers: int
     failed: int = Field(description="Of the containers, those that FAILED; not what was stopped or lost")
     cpu_ms: int = Field(description="What they took of processors")
@@ -182,6 +181,12 @@ class Used(Answer):
     memory_mib_s: int
     vcores_milli_s: int
     gpu_s: int
+
+
+class Used(UsedAmounts):
+    """In one queue."""
+
+    queue: str
 
 
 class UsedHour(Used):
@@ -201,6 +206,19 @@ class UsedTags(Answer):
     begin: dt.datetime
     end: dt.datetime
     results: list[UsedTag]
+    complete: bool
+
+
+class UsedAccount(UsedAmounts):
+    """``owner``: the account's name, "" of one that is gone."""
+
+    owner: str
+
+
+class UsedAccounts(Answer):
+    begin: dt.datetime
+    end: dt.datetime
+    results: list[UsedAccount]
     complete: bool
 
 

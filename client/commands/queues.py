@@ -13,7 +13,7 @@ from client.errors import client_error
 from client.looking import Looking, WatchOption, listed, picking, sorting
 from client.queuecalls import QueueCell, QueueStanding
 from client.screen import Column, Format, Keyed, OutputOption, duration, print_json, printable
-from contract.queues import Queue, QueueDetail, Used, UsedHour, UsedTag
+from contract.queues import Queue, QueueDetail, UsedAccount, UsedAmounts, UsedHour, UsedTag
 from wire.resources import OF_AXIS
 
 PRIORITY_MAX = 499  # that any job may have
@@ -74,6 +74,9 @@ def usage(
     ] = False,
     queue: Annotated[str | None, typer.Option(help="In this queue.", autocompletion=complete_queue)] = None,
     hourly: Annotated[bool, typer.Option("--hourly", help="Per hour instead of per day.")] = False,
+    by_account: Annotated[
+        bool, typer.Option("--by-account", help="Per account, in at most 31 days; for operators and viewers.")
+    ] = False,
     by_tag: Annotated[bool, typer.Option("--by-tag", help="Per tag of the jobs, in all the time.")] = False,
     csv: Annotated[bool, typer.Option("--csv", help="The whole ledger as CSV.")] = False,
     sort: Annotated[str | None, sorting(_USAGE)] = None,
@@ -84,11 +87,17 @@ def usage(
     """What your jobs used, by the time in which their containers ended. A job counts for each of its tags."""
     if all_accounts and not csv:
         raise client_error("is of the CSV file alone", field_name="--all-accounts", remedy="add --csv")
+    if by_account and (csv or by_tag or hourly or owner):
+        remedy = "leave out --csv (its --all-accounts has each owner), --by-tag, --hourly and --owner"
+        raise client_error("is a table of its own", field_name="--by-account", remedy=remedy)
     look = Looking(sort, columns, watch)
     with connected(ctx) as client:
         if csv:
             read = client.usage_tags_csv if by_tag else client.usage_csv
             print(read(days, owner, all_accounts=all_accounts, queue=queue), end="")
+        elif by_account:
+            accounts = partial(client.usage_accounts, days, queue=queue)
+            listed(accounts, [*OWNED, *MORE_USED], output, nothing=_NOTHING, look=look, usual=OWNED)
         elif by_tag:
             tags = partial(client.usage_tags, days, owner, queue=queue)
             listed(tags, [*TAGGED, *MORE_USED], output, nothing=_NOTHING, look=look, usual=TAGGED)
@@ -120,13 +129,13 @@ def _hours(value: float) -> Keyed:
     return Keyed(f"{value:,.3f}", value)
 
 
-def _used_hours(of: Used, value: float) -> Keyed:
+def _used_hours(of: UsedAmounts, value: float) -> Keyed:
     """A dash where nobody measured: a container that was measured took some memory."""
     return _hours(value) if of.cpu_ms or of.peak_memory_mib_s else Keyed("-", -1.0)
 
 
-AMOUNTS: list[Column[Used]] = [
-    ("QUEUE", lambda u: u.queue), ("CONTAINERS", lambda u: u.containers),
+AMOUNTS: list[Column[UsedAmounts]] = [
+    ("CONTAINERS", lambda u: u.containers),
     ("FAILED", lambda u: u.failed), ("GIB HOURS", lambda u: _hours(u.memory_mib_s / 1024 / 3600)),
     ("GIB HOURS USED", lambda u: _used_hours(u, u.peak_memory_mib_s / 1024 / 3600)),
     ("CORE HOURS", lambda u: _hours(u.vcores_milli_s / 3_600_000)),
@@ -134,15 +143,20 @@ AMOUNTS: list[Column[Used]] = [
     ("GPU HOURS", lambda u: _hours(u.gpu_s / 3600)),
     ("MEAN WAIT S", lambda u: f"{u.waited_s / u.tasks:.1f}" if u.tasks else "-"),
 ]  # fmt: skip
-MORE_USED: list[Column[Used]] = [
+MORE_USED: list[Column[UsedAmounts]] = [
     ("GIB HOURS WASTED", lambda u: _used_hours(u, max(0, u.memory_mib_s - u.peak_memory_mib_s) / 1024 / 3600)),
     ("CORE HOURS WASTED", lambda u: _used_hours(u, max(0, u.vcores_milli_s - u.cpu_ms) / 3_600_000)),
     ("TASKS", lambda u: u.tasks), ("HOURS WAITED", lambda u: _hours(u.waited_s / 3600)),
 ]  # fmt: skip
-_USAGE: list[Column[Any]] = [("AT", str), ("TAG", str), *AMOUNTS, *MORE_USED]  # what may be asked for
+_USAGE: list[Column[Any]] = [
+    *[(head, str) for head in ("AT", "TAG", "ACCOUNT", "QUEUE")],
+    *AMOUNTS,
+    *MORE_USED,
+]  # what may be asked for
 _NOTHING = "Nothing was used in this time."
-USED: list[Column[UsedHour]] = [("AT", lambda u: u.at), *AMOUNTS]
-TAGGED: list[Column[UsedTag]] = [("TAG", lambda u: u.tag or "(no tag)"), *AMOUNTS]
+USED: list[Column[UsedHour]] = [("AT", lambda u: u.at), ("QUEUE", lambda u: u.queue), *AMOUNTS]
+OWNED: list[Column[UsedAccount]] = [("ACCOUNT", lambda u: u.owner or "(gone)"), *AMOUNTS]
+TAGGED: list[Column[UsedTag]] = [("TAG", lambda u: u.tag or "(no tag)"), ("QUEUE", lambda u: u.queue), *AMOUNTS]
 
 
 def _per_user(q: Queue) -> str:

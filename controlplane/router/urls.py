@@ -167,6 +167,7 @@ api = [
     path("overview", cluster.Overview.as_view(), name="overview"),
     path("series", series.Series.as_view(), name="series"),
     path("series/instant", series.SeriesInstant.as_view(), name="series-instant"),
+    path("usage/accounts", queues.UsageAccounts.as_view(), name="usage-accounts"),
     path("usage/tags", queues.UsageTags.as_view(), name="usage-tags"),
     path("usage/tags.csv", queues.UsageTagsExport.as_view(), name="usage-tags-csv"),
     path("usage/hours", queues.UsageHours.as_view(), name="usage-hours"),

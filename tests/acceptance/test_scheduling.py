@@ -92,7 +92,10 @@ def test_labels_choose_the_node(fleet: Cluster):
         fleet.settled(job)
         assert set(nodes(fleet, job, 3)) == expected
     nowhere = submit(fleet, "nowhere", "true", node_labels="gpu && zone == b")
-    assert reason(fleet, nowhere)["code"] == "no_node_matches"
+    why = reason(fleet, nowhere)
+    assert why["code"] == "no_node_matches"
+    assert why["change"]["text"] == "Drop the label term 'gpu'."
+    fleet.settled(submit(fleet, "as-told", "true", node_labels="zone == b"))
 
 
 def test_a_preferred_node_is_waited_for_and_a_strict_one_for_ever(fleet: Cluster):
@@ -171,12 +174,33 @@ def test_a_queue_limits_its_running_jobs_and_says_so(fleet: Cluster):
     fleet.settled(second)
 
 
-def test_a_queue_stays_below_its_maximum_and_a_push_raises_it(fleet: Cluster):
-    job = submit(fleet, "many", "exec sleep 300", queue="small", count=4, **asking(128))
+def missing_mib(why: dict[str, Any]) -> int:
+    """By how much explain says to raise the queue's maximum, so that one more starts."""
+    (one,) = why["change"]["raise"]
+    assert one["of"] == "the maximum of root.small" and [*one["by"]] == ["memory_mib"], why
+    return int(one["by"]["memory_mib"])
+
+
+def test_a_queue_stays_below_its_maximum_and_the_raise_that_is_told_is_just_enough(fleet: Cluster):
+    def at_most(memory_mib: int) -> None:
+        push(fleet, queues=QUEUES | {"small": QUEUES["small"] | {"maximum": {"memory_mib": memory_mib}}})
+
+    most = 256
+    job = submit(fleet, "many", "exec sleep 300", queue="small", count=4, **asking(104))
     fleet.started(job, 2)
     why = reason(fleet, job)
     assert why["code"] == "queue_maximum" and why["waiting"] == 2, why
-    push(fleet, queues=QUEUES | {"small": {"guaranteed": 0.0, "open_to_all": True, "maximum": {"memory_mib": 512}}})
+    more = missing_mib(why)  # less than half of one is left: a smaller task is no advice
+    assert more == 56
+    at_most(most + more - 1)
+    one_less = {"memory_mib": 103}
+    wait_until(
+        lambda: reason(fleet, job)["change"].get("per_container_at_most") == one_less, 15, "it is one short by now"
+    )
+    assert len(fleet.live(job)) == 2
+    at_most(most + more)
+    fleet.started(job, 3)
+    at_most(2 * most)
     fleet.started(job, 4)
     push(fleet)
     assert len(fleet.live(job)) == 4, "a lower maximum stops nothing that runs"

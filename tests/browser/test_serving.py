@@ -102,8 +102,13 @@ def test_a_service_is_scaled_and_restarted_from_its_page(signed_in: Page, tenant
     signed_in.get_by_role("link", name="Update", exact=True).click()
     text = signed_in.get_by_role("textbox", name="Job file")
     expect(text).to_have_value(re.compile("guest-book"))
+    expect(signed_in.get_by_test_id("checked")).to_have_text("Nothing: it runs this already")
     text.fill(text.input_value().replace("grace_s: 1", "grace_s: 0"))
-    expect(signed_in.locator(".page-head")).to_contain_text(f"hydractl update {job.id} job.yaml")
+    expect(signed_in.get_by_test_id("changes")).to_have_text("web.grace_s: 1 -> 0")
+    signed_in.get_by_text("How carefully").click()
+    signed_in.get_by_label("Failures borne").fill("3")
+    expect(signed_in.locator(".page-head")).to_contain_text(f"hydractl update {job.id} job.yaml --max-failures 3")
+    assert barriers(signed_in) == []
     signed_in.get_by_role("button", name="Roll out").click()
     expect(signed_in.get_by_test_id("revision")).to_contain_text("2")
     wait_until(lambda: not tenant.job(job.id).rollout, 60, "the revision is rolled out")
@@ -117,6 +122,11 @@ def test_a_service_is_scaled_and_restarted_from_its_page(signed_in: Page, tenant
     asked.get_by_role("button", name="Roll back", exact=True).click()
     expect(signed_in.get_by_test_id("revision")).to_contain_text("3")
     assert tenant.revisions(job.id)[0].back == 1
+    signed_in.get_by_role("radiogroup", name="Parts of the job").get_by_text("Revisions").click()
+    rows = signed_in.get_by_role("table", name="Revisions, the newest first").get_by_role("row")
+    expect(rows.nth(1)).to_contain_text("Back to what 1 ran")
+    expect(rows.nth(1)).to_contain_text("in force")
+    expect(rows.nth(2)).to_contain_text("web.grace_s: 1 -> 0")
 
 
 def test_a_hostile_page_gets_nothing_of_its_viewers(signed_in: Page, tenant: Client) -> None:

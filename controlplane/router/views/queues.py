@@ -14,7 +14,7 @@ from rest_framework.response import Response
 
 from contract.problems import FieldError
 from contract.queues import QueueDetail as QueueDetailAnswer
-from contract.queues import QueueList, UsedHours, UsedTags
+from contract.queues import QueueList, UsedAccounts, UsedHours, UsedTags
 from contract.queuetree import QueueLayout
 from contract.queuetree import QueueMatrix as QueueMatrixAnswer
 from contract.queuetree import QueueUse as QueueUseAnswer
@@ -48,6 +48,7 @@ from .common import (
 PARTITION = text_parameter("partition", "The default one if left out")
 RESOURCE = OpenApiParameter("resource", enum=AXES, description="What each queue wants most of, if left out")
 YES = {"yes": True, "no": False}
+_OF_ALL = "only operators and viewers see what all accounts used"
 PAGED_BY = {"contains", "may_submit", "whole", "page_size", "cursor"}
 
 
@@ -131,12 +132,12 @@ class QueueDetail(View):
         return Response(existing(found, "there is no such queue or partition that you may see"))
 
 
-WHEN = [
+SPAN = [
     OpenApiParameter("begin", OpenApiTypes.DATETIME, description="A week ago if left out"),
     OpenApiParameter("end", OpenApiTypes.DATETIME, description="Now if left out"),
     text_parameter("queue"),
-    text_parameter("owner", "Whose, for those who see everything; your own if left out"),
 ]
+WHEN = [*SPAN, text_parameter("owner", "Whose, for those who see everything; your own if left out")]
 ALL = text_parameter(
     "all_accounts", "yes: of all, each line with its owner, for those who see everything", enum=list(YES)
 )
@@ -169,6 +170,18 @@ class UsageExport(View):
         owner = _one_or_all(request)
         name = f"usage-{begin:%Y%m%d}-{end:%Y%m%d}"
         return _csv(name, usage.head(usage.HEAD, owner), usage.lines(owner, begin, end, queue))
+
+
+class UsageAccounts(View):
+    @extend_schema(operation_id="usage_accounts", parameters=SPAN, responses=answers({200: UsedAccounts}))
+    def get(self, request: Request) -> Response:
+        """What each account used, of containers that ended then: for those who see everything.
+
+        Of at most 31 days; who held most processors comes first.
+        """
+        if not sees_everything(account(request)):
+            raise Forbidden(_OF_ALL)
+        return Response(usage.accounts(*_span(request, usage.ACCOUNTS_DAYS_MAX)))
 
 
 class UsageTags(View):
@@ -209,12 +222,12 @@ def _asked(request: Request) -> tuple[int, dt.datetime, dt.datetime, str]:
     return _owner(request), *_span(request)
 
 
-def _span(request: Request) -> tuple[dt.datetime, dt.datetime, str]:
+def _span(request: Request, most: int = usage.DAYS_MAX) -> tuple[dt.datetime, dt.datetime, str]:
     now = clock.now()
     end = _moment(request, "end") or now
     begin = _moment(request, "begin") or end - dt.timedelta(days=7)
-    if not begin < end <= begin + dt.timedelta(days=usage.DAYS_MAX):
-        remedy = f"at most {usage.DAYS_MAX} days, begin before end"
+    if not begin < end <= begin + dt.timedelta(days=most):
+        remedy = f"at most {most} days, begin before end"
         raise Invalid("a parameter has an error", [FieldError("begin", "is no time span that can be read", remedy)])
     return begin, end, text(request, "queue") or ""
 
@@ -224,7 +237,7 @@ def _one_or_all(request: Request) -> int | None:
     if not choice(request, "all_accounts", YES):
         return _owner(request)
     if not sees_everything(account(request)):
-        raise Forbidden("only operators and viewers see what all accounts used")
+        raise Forbidden(_OF_ALL)
     if text(request, "owner") is not None:
         wrong = FieldError("owner", "is one account, and all were asked for", "leave out one of both")
         raise Invalid("a parameter has an error", [wrong])

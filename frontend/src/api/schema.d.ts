@@ -3234,6 +3234,32 @@ export interface components {
             share: number[][];
             used: number[][];
         };
+        /** @description ``owner``: the account's name, "" of one that is gone. */
+        UsedAccount: {
+            containers: number;
+            /** @description What they took of processors */
+            cpu_ms: number;
+            /** @description Of the containers, those that FAILED; not what was stopped or lost */
+            failed: number;
+            gpu_s: number;
+            memory_mib_s: number;
+            owner: string;
+            /** @description The most memory that each container took, times its seconds */
+            peak_memory_mib_s: number;
+            /** @description That could have started when their job was submitted */
+            tasks: number;
+            vcores_milli_s: number;
+            /** @description For how long those did not, together */
+            waited_s: number;
+        };
+        UsedAccounts: {
+            /** Format: date-time */
+            begin: string;
+            complete: boolean;
+            /** Format: date-time */
+            end: string;
+            results: components["schemas"]["UsedAccount"][];
+        };
         /** @description In an hour or a day. Of hours before a release kept it, what is beside containers and amounts is 0. */
         UsedHour: {
             /** Format: date-time */

@@ -10,7 +10,7 @@ export type QueueGrant = Shapes["QueueGrant"];
 export type FieldError = Shapes["FieldError"];
 export type PolicyChecked = Shapes["PolicyChecked"];
 
-export type Job = Shapes["Job"] & Partial<Pick<Shapes["JobDetail"], "spec" | "tracking" | "revision" | "rollout" | "schedule">> & Partial<Pick<Shapes["JobUpdated"], "unchanged">>;
+export type Job = Shapes["Job"] & Partial<Pick<Shapes["JobDetail"], "spec" | "tracking" | "revision" | "rollout" | "schedule">> & Partial<Pick<Shapes["JobUpdated"], "unchanged" | "changes" | "warnings">>;
 /** What a submit of a job would say, and what would become of it now. */
 export type Checked = Shapes["JobChecked"];
 export type Outlook = Shapes["Outlook"];

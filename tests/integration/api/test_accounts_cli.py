@@ -132,3 +132,8 @@ def test_what_all_accounts_used_is_a_file_for_operators(world: World, hydractl: 
     unclear = hydractl("usage", "--all-accounts", token=operator)
     assert unclear.stderr == "hydractl: --all-accounts: is of the CSV file alone. Add --csv.\n"
     assert "(no tag)" in hydractl("usage", "--by-tag", token=world["tenant"].token).stdout
+    each = hydractl("usage", "--by-account", "--columns", "account,containers", "--sort", "account", token=operator)
+    assert [line.split() for line in each.stdout.splitlines()[1:]] == [["other", "2"], ["tenant", "2"]]
+    assert hydractl("usage", "--by-account", token=world["tenant"].token).returncode == 2
+    mixed = hydractl("usage", "--by-account", "--csv", token=operator)
+    assert (mixed.returncode, mixed.stdout) == (2, "") and "--by-account: is a table of its own" in mixed.stderr

@@ -196,6 +196,7 @@ RULES: dict[tuple[str, str], Rule] = {
         {"anonymous": 401, "tenant": 404, "other": 404, "viewer": 200, "operator": 200}
     ),
     ("GET", "api/v1/usage/hours"): Rule(LISTED),
+    ("GET", "api/v1/usage/accounts"): Rule(WATCHED),
     ("GET", "api/v1/usage/tags"): Rule(LISTED),
     ("GET", "api/v1/usage/tags.csv"): Rule(LISTED),
     ("GET", "api/v1/usage/hours.csv"): Rule(LISTED),

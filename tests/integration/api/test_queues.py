@@ -10,6 +10,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from contract.queues import UsedAccounts
 from controlplane.gpg.shares import Assigned, assignments
 from controlplane.gpg.starving import starving_queues
 from controlplane.policy import versions
@@ -318,6 +319,29 @@ def test_what_all_accounts_used_by_tag_adds_up_for_operators(federation: World) 
     west = ("west", "root.free")
     assert found == [("other", *west, "(others)", "4"), ("tenant", *west, "", "3"), ("tenant", *west, "etl", "2")]
     got(federation, "tenant", "usage/tags.csv?all_accounts=yes", 403)
+
+
+def test_what_each_account_used_is_for_those_who_see_everything(federation: World) -> None:
+    hour = dt.datetime.now(dt.UTC).replace(minute=0, second=0, microsecond=0)
+    places = [("tenant", "root.free", 0, 2), ("tenant", "root.free", 1, 3), ("other", "root.lab", 0, 9)]
+    for owner, queue, ago, cores in places:
+        UsageHour.objects.create(
+            hour=hour - dt.timedelta(hours=ago), sub_cluster_id=federation.west.pk, queue=queue, containers=1,
+            owner_id=federation.users[owner].pk, memory_mib_s=1, vcores_milli_s=cores, gpu_s=0,
+        )  # fmt: skip
+    UsageHour.objects.create(
+        hour=hour, sub_cluster_id=federation.west.pk, queue="root.lab", containers=1, owner_id=10**6,
+        memory_mib_s=1, vcores_milli_s=1, gpu_s=0,
+    )  # fmt: skip
+    answer = federation["viewer"].get("usage/accounts").json()
+    found = UsedAccounts.model_validate(answer, extra="forbid")
+    assert found.complete
+    assert [(a.owner, a.containers, a.vcores_milli_s) for a in found.results] == [
+        ("other", 1, 9), ("tenant", 2, 5), ("", 1, 1),
+    ]  # fmt: skip
+    assert [a["owner"] for a in got(federation, "operator", "usage/accounts?queue=root.free")["results"]] == ["tenant"]
+    got(federation, "tenant", "usage/accounts", 403)
+    got(federation, "operator", "usage/accounts?begin=2026-01-01&end=2026-06-01", 422)
 
 
 def test_use_by_the_hour_is_the_accounts_own(federation: World, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -208,6 +208,24 @@ def test_what_ran_is_listed_completed_and_told_by_its_tag(hydra: Client, hydract
     assert ",nightly," in hydractl("usage", "--by-tag", "--csv").stdout
 
 
+def test_why_a_job_waits_is_told_and_what_is_told_starts_it(hydra: Client, hydractl: Any) -> None:
+    wanted = job(command="true", node_labels="moon")
+    waits = str(hydra.submit(wanted).id)
+
+    def told() -> str:
+        (group,) = json.loads(hydractl("explain", waits, "-o", "json").stdout)["groups"]
+        change = (group["reason"] or {}).get("change") or {}
+        return str(change["text"]) if change.get("starts") else ""
+
+    text = wait_until(told, 30, "what would start it is told")
+    shown = hydractl("explain", waits).stdout
+    assert "g: 1 task waits" in shown and text in shown
+    term = text.removeprefix("Drop the label condition '").removesuffix("'.")
+    wanted["groups"][0]["node_labels"] = wanted["groups"][0]["node_labels"].replace(term, "")
+    assert hydra.wait(hydra.submit(wanted).id, timeout_s=60).succeeded
+    hydractl("kill", waits)
+
+
 def test_the_policys_schema_is_printed(hydractl: Any) -> None:
     schema = json.loads(hydractl("policy", "schema", "-o", "json").stdout)
     assert schema["properties"]["queues"]

@@ -15,6 +15,7 @@ from controlplane.statestore.resourcecolumns import SECONDS, USED_SUMS
 
 Json = dict[str, Any]
 DAYS_MAX = 400
+ACCOUNTS_DAYS_MAX = 31  # of the hours of all accounts, each of which is read
 ROWS_MAX = 10_000
 EXPORT_MAX = 100_000
 # Files of hours have had the first of these columns for longest, and what reads them may go by their places.
@@ -28,6 +29,14 @@ SELECT {{at}} AS at, u.queue, {", ".join(f"sum(u.{column})::bigint AS {column}" 
   FROM statestore_usagehour u
  WHERE u.owner_id = %(owner)s AND u.hour >= %(begin)s AND u.hour < %(end)s AND (%(queue)s = '' OR u.queue = %(queue)s)
  GROUP BY 1, 2 ORDER BY 1, 2 LIMIT %(most)s
+"""
+_ACCOUNT_SUMS = f"""
+SELECT COALESCE(a.username, '') AS owner, used.* FROM (
+  SELECT u.owner_id, {", ".join(f"sum(u.{column})::bigint AS {column}" for column in COLUMNS)}
+    FROM statestore_usagehour u
+   WHERE u.hour >= %(begin)s AND u.hour < %(end)s AND (%(queue)s = '' OR u.queue = %(queue)s)
+   GROUP BY 1 ORDER BY vcores_milli_s DESC, 1 LIMIT %(most)s
+) used LEFT JOIN accounts_user a ON a.id = used.owner_id ORDER BY vcores_milli_s DESC, owner_id
 """
 _ROWS = f"""
 SELECT u.hour, {{owner}}s.name, u.queue, {", ".join(f"u.{column}" for column in COLUMNS)}
@@ -83,6 +92,14 @@ def hours(owner_id: int, begin: dt.datetime, end: dt.datetime, queue: str = "", 
     values = {"owner": owner_id, "begin": begin, "end": end, "queue": queue, "most": ROWS_MAX + 1}
     rows = rows_as_dicts(_SUMS.format(at=_AT[step]), values)
     return {"begin": begin, "end": end, "step": step, "results": rows[:ROWS_MAX], "complete": len(rows) <= ROWS_MAX}
+
+
+def accounts(begin: dt.datetime, end: dt.datetime, queue: str = "") -> Json:
+    """Sums per account, what used most first. ``complete``: false where there are more than ``ROWS_MAX``."""
+    rows = rows_as_dicts(_ACCOUNT_SUMS, {"begin": begin, "end": end, "queue": queue, "most": ROWS_MAX + 1})
+    for row in rows:
+        del row["owner_id"]
+    return {"begin": begin, "end": end, "results": rows[:ROWS_MAX], "complete": len(rows) <= ROWS_MAX}
 
 
 def lines(owner_id: int | None, begin: dt.datetime, end: dt.datetime, queue: str = "") -> list[tuple[Any, ...]]:

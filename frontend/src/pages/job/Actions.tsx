@@ -9,7 +9,7 @@ import { usePaletteCommands } from "../../app/palette/commands";
 import { ended } from "../../format/states";
 import { Command, Confirm } from "../../ui/parts";
 import { QueueChoice } from "./QueueChoice";
-import { Revisions } from "./Revisions";
+import { BackTo } from "./Revisions";
 import { mayAct } from "./rights";
 import { hydractl } from "../../format/shell";
 
@@ -64,7 +64,7 @@ function useDoing(job: Job, what: What): Doing {
     }
     case "rollback": return {
       title: `Roll job ${job.id} back?`, action: "Roll back", command: hydractl("rollback", job.id, ...(to === null ? [] : ["--to", to])), body: { revision: job.revision ?? 1, to }, ready: true,
-      text: <><p>{job.rollout ? `Its tasks that run revision ${job.rollout.revision} already start again, one after the other, with what they ran before.` : "Its tasks start again, one of a group after the other, with what they ran then: as a further revision."}</p><Revisions job={job} to={to} choose={setTo} /></>,
+      text: <><p>{job.rollout ? `Its tasks that run revision ${job.rollout.revision} already start again, one after the other, with what they ran before.` : "Its tasks start again, one of a group after the other, with what they ran then: as a further revision."}</p><BackTo job={job} to={to} choose={setTo} /></>,
     };
     case "queue": return {
       title: `Move job ${job.id}`, action: "Move", command: hydractl("move", job.id, "--to", queue || "QUEUE"), body: { queue }, ready: queue !== "",

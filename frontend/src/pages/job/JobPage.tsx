@@ -14,6 +14,7 @@ import { Actions } from "./Actions";
 import { Endpoints } from "./Endpoints";
 import { Events, Files, Spec } from "./Extras";
 import { GroupGraph } from "./GroupGraph";
+import { Revisions } from "./Revisions";
 import { mayAct } from "./rights";
 import { rolloutText } from "./rollout";
 import { Story } from "./Story";
@@ -34,7 +35,12 @@ async function readSnapshot(id: string, signal: AbortSignal): Promise<JobSnapsho
   return { job, tasks, endpoints };
 }
 
-const TABS = ["Tasks", "Attempts", "Usage", "Files", "Events", "Spec"] as const;
+const TABS = ["Tasks", "Attempts", "Usage", "Files", "Events", "Revisions", "Spec"] as const;
+
+/** Only services change what they run. */
+function tabsOf(job: Job) {
+  return TABS.filter((tab) => tab !== "Revisions" || job.kind === "service");
+}
 
 export function JobPage({ id, me }: { id: string; me: Me }) {
   const valid = /^\d{1,18}$/.test(id);
@@ -131,18 +137,20 @@ function Tabs({ snapshot, me }: { snapshot: JobSnapshot; me: Me }) {
   const search = useSearch();
   const [path, go] = useLocation();
   const wanted = new URLSearchParams(search).get("tab");
-  const tab = TABS.find((t) => t.toLowerCase() === wanted) ?? "Tasks";
   const { job } = snapshot;
+  const tab = tabsOf(job).find((t) => t.toLowerCase() === wanted) ?? "Tasks";
   const signature = signatureOf(job);
   return (
     <>
-      <SegmentedControl className="tabs" size="xs" data={[...TABS]} value={tab} aria-label="Parts of the job"
-        onChange={(t) => go(`${path}?tab=${t.toLowerCase()}`, { replace: true })} />
+      <div className="tabs">
+        <SegmentedControl size="xs" data={tabsOf(job)} value={tab} aria-label="Parts of the job" onChange={(t) => go(`${path}?tab=${t.toLowerCase()}`, { replace: true })} />
+      </div>
       {tab === "Tasks" && <Tasks snapshot={snapshot} enter={mayAct(job, me)} />}
       {tab === "Attempts" && <Suspense fallback={<Loading />}><Gantt job={job} /></Suspense>}
       {tab === "Usage" && <Suspense fallback={<Loading />}><Usage job={job} /></Suspense>}
       {tab === "Files" && <Files job={job} signature={signature} />}
       {tab === "Events" && <Events job={job} signature={signature} />}
+      {tab === "Revisions" && <Revisions job={job} />}
       {tab === "Spec" && <Spec job={job} />}
     </>
   );

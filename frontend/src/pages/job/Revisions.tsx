@@ -1,12 +1,31 @@
-/** To which of its revisions a service goes back: since when it ran each, by whom, what that changed, and what became of it. */
+/** What a service ran and runs: since when, by whom, what that changed and what became of it; and to which it goes back. */
 import type { Job, Page, Revision } from "../../api/types";
 import { moment } from "../../format/units";
 import { useRead } from "../../live/hooks";
-import { Failed, Loading } from "../../ui/parts";
-import { before } from "./rollout";
+import { Card, Command, Failed, Loading } from "../../ui/parts";
+import { became, before } from "./rollout";
+
+export function Revisions({ job }: { job: Job }) {
+  const read = useRead<Page<Revision>>(`/jobs/${job.id}/revisions`, job.revision);
+  return (
+    <Card title="Revisions" flush aside={<Command text={`hydractl revisions ${job.id}`} />}>
+      {read.error && !read.data && <Failed error={read.error} retry={() => void read.refetch()} />}
+      {!read.data && !read.error && <Loading label="Loading the revisions" />}
+      {read.data && <div className="table-wrap"><table className="grid stacked labelled" aria-label="Revisions, the newest first">
+        <thead><tr><th>Revision</th><th>Since</th><th>By</th><th>What it changed</th><th>What became of it</th></tr></thead>
+        <tbody>{read.data.results.map((r) => (
+          <tr key={r.revision}>
+            <td><b>{r.revision}</b></td><td data-label="Since">{moment(r.at)}</td><td data-label="By">{r.by}</td>
+            <td data-label="What it changed" className="wrap-any">{r.back !== null && <>Back to what {r.back} ran</>}<Changes of={r} /></td>
+            <td data-label="What became of it" className="wrap-any">{became(r, job)}</td>
+          </tr>))}</tbody>
+      </table></div>}
+    </Card>
+  );
+}
 
 /** `to`: null for the last that did not fail. */
-export function Revisions({ job, to, choose }: { job: Job; to: number | null; choose: (to: number | null) => void }) {
+export function BackTo({ job, to, choose }: { job: Job; to: number | null; choose: (to: number | null) => void }) {
   const read = useRead<Page<Revision>>(`/jobs/${job.id}/revisions`, job.revision);
   if (read.error && !read.data) return <Failed error={read.error} retry={() => void read.refetch()} />;
   if (!read.data) return <Loading label="Loading the revisions" />;

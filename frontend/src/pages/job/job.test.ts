@@ -5,7 +5,7 @@ import { CARD, dag, depths } from "./dag";
 import { declares, healthState, pageOf } from "./Endpoints";
 import { append, cut, EMPTY, KEEP_LINES, matches } from "./log";
 import { logAddress, taskNamed } from "./params";
-import { rolloutText } from "./rollout";
+import { became, rolloutText } from "./rollout";
 import { story } from "./story";
 import { place, placeLanes, ticks, timeline } from "./timeline";
 
@@ -56,6 +56,16 @@ describe("a rollout", () => {
     expect(rolloutText({})).toBe("1");
     expect(rolloutText({ revision: 3, rollout })).toBe("3 of 10 tasks at revision 3");
     expect(rolloutText({ revision: 3, rollout: { ...rollout, back: true, failures: 1 } })).toBe("3 of 10 tasks at revision 3, going back, 1 of 2 failures");
+  });
+});
+
+describe("what became of a revision", () => {
+  const revision = { revision: 2, at: "", by: "ann", outcome: "", back: null, changes: [] };
+  it("is told in words", () => {
+    expect(became(revision, { state: "RUNNING", revision: 2 })).toBe("in force");
+    expect(became(revision, { state: "KILLED", revision: 2 })).toBe("the last that it ran");
+    expect(became(revision, { state: "RUNNING", revision: 3 })).toBe("followed by another");
+    expect(became({ ...revision, outcome: "failed: no health" }, { state: "RUNNING", revision: 3 })).toBe("failed: no health");
   });
 });
 

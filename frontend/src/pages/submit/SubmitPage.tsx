@@ -1,5 +1,5 @@
 /** A job file as a form or as text, two views of one document. The server checks it as it is written; its errors stand at their fields. */
-import { Button, Checkbox, SegmentedControl } from "@mantine/core";
+import { Button, SegmentedControl } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useMemo, useRef, useState } from "react";
 import { Link, useLocation, useSearch } from "wouter";
@@ -11,7 +11,9 @@ import { fromSpec } from "./document";
 import { Form } from "./Form";
 import { FileSlots, Parameters, Summary } from "./Side";
 import { Problems, Source, Warnings } from "./Source";
+import { ruleWords, type Rules } from "./rollout";
 import { EXAMPLE, localFiles, located, parse, submitCommand } from "./source";
+import { Underway, WhatChanges } from "./Updating";
 import { useCheck, useSubmit, type Files, type Values } from "./submitting";
 import "./submit.css";
 
@@ -20,7 +22,7 @@ export default function SubmitPage({ me }: { me: Me }) {
   const update = search.get("update");
   const from = update ?? search.get("from");
   const known = from !== null && /^\d{1,18}$/.test(from) ? from : null;
-  const read = useQuery<Job, ApiError>({ queryKey: ["submit-from", known], enabled: known !== null, queryFn: ({ signal }) => get<Job>(`/jobs/${known}`, signal), staleTime: Infinity, retry: 1 });
+  const read = useQuery<Job, ApiError>({ queryKey: ["submit-from", known], enabled: known !== null, queryFn: ({ signal }) => get<Job>(`/jobs/${known}`, signal), staleTime: Infinity, gcTime: 0, retry: 1 });
   if (me.role === "viewer") return <Notice>Viewers see everything and change nothing: an operator can give you another role.</Notice>;
   if (known === null) return <Editor me={me} start={EXAMPLE} />;
   if (read.error) return <Failed error={read.error} retry={() => void read.refetch()} />;
@@ -40,16 +42,9 @@ function useView(): ["form" | "text", (to: string) => void] {
   return [new URLSearchParams(search).get("view") === "text" ? "text" : "form", set];
 }
 
-/** What the file begins as, and what becomes of it. */
-function Origin({ from, update, surge, setSurge }: { from: Job; update: boolean; surge: boolean; setSurge: (on: boolean) => void }) {
-  return update ? (
-    <>
-    <p className="muted small">What <Link href={`/jobs/${from.id}`}>#{from.id} {from.name}</Link> runs as revision {from.revision ?? 1}. One task of a group after the other starts again with what is written here; it goes back by itself when a second attempt fails, or not all serve within ten minutes. Groups keep their names and numbers of tasks.</p>
-    <Checkbox size="xs" checked={surge} onChange={(event) => setSurge(event.currentTarget.checked)} label="A new task serves before an old one goes, where there is room for one more" />
-    </>
-  ) : (
-    <p className="muted small">As <Link href={`/jobs/${from.id}`}>#{from.id} {from.name}</Link> was submitted, without what is only a default.</p>
-  );
+/** What the file begins as. */
+function Origin({ from }: { from: Job }) {
+  return <p className="muted small">As <Link href={`/jobs/${from.id}`}>#{from.id} {from.name}</Link> was submitted, without what is only a default.</p>;
 }
 
 function select(area: HTMLTextAreaElement | null, text: string, line: number): void {
@@ -66,15 +61,16 @@ function Editor({ me, start, from, update = false }: { me: Me; start: string; fr
   const area = useRef<HTMLTextAreaElement>(null);
   const parsed = useMemo(() => parse(text), [text]);
   const [values, setValues] = useState<Values>({});
-  const [surge, setSurge] = useState(false);
-  const { send, progress } = useSubmit(parsed, values, files, text, update && from ? { job: from, surge } : undefined);
-  const check = useCheck(parsed, values, text);
+  const [rules, setRules] = useState<Rules>({});
+  const service = update && from ? { job: from, rules } : undefined;
+  const { send, progress } = useSubmit(parsed, values, files, text, service);
+  const check = useCheck(parsed, values, text, service);
+  const { checked, tried } = check.data ?? {};
   const refused = send.error?.errors.length ? send.error.errors : (check.error?.errors ?? []);
   const unreadable = parsed.problems.map((p) => ({ ...fieldError("job", p.message), line: p.line, column: p.column }));
   const errors = refused.length ? located(refused, parsed) : unreadable;
   const failure = send.error && !send.error.errors.length ? send.error : null;
-  const warnings = errors.length ? [] : located(check.data?.warnings ?? [], parsed);
-  const marked = new Set(errors.map((e) => e.line));
+  const warnings = errors.length ? [] : located(checked?.warnings ?? tried?.warnings ?? [], parsed);
   const change = (next: string) => { setText(next); send.reset(); };
   const jump = (line: number) => { setView("text"); requestAnimationFrame(() => select(area.current, text, line)); };
   return (
@@ -83,15 +79,15 @@ function Editor({ me, start, from, update = false }: { me: Me; start: string; fr
         <h1 className="grow">{update ? `Update job ${from?.id}` : "Submit a job"}</h1>
         <SegmentedControl size="xs" aria-label="Written as" value={view} onChange={setView} data={[{ value: "form", label: "Form" }, { value: "text", label: "Text" }]} />
         <SaveAs name="job.yaml" text={text} />
-        <Command text={submitCommand(parsed.value, values, update ? from?.id : undefined, surge ? ["--max-unavailable", "0", "--max-surge", "1"] : [])} />
+        <Command text={submitCommand(parsed.value, values, update ? from?.id : undefined, ruleWords(rules))} />
         {!update && <Button variant="default" disabled={!parsed.value} onClick={() => go("/schedules/new", { state: { job: text, set: values } })}>Schedule it</Button>}
         <Button loading={send.isPending} disabled={!parsed.value} onClick={() => send.mutate()}>{update ? "Roll out" : "Submit"}</Button>
       </div>
-      {from && <Origin from={from} update={update} surge={surge} setSurge={setSurge} />}
+      {service ? <Underway job={service.job} rules={rules} errors={errors} set={(next) => { setRules(next); send.reset(); }} /> : from && <Origin from={from} />}
       <div className="editor">
         {view === "form" && parsed.value ? <Form text={text} value={parsed.value} errors={errors} change={change} />
           : <Card flush title="Job file" aside={<span className="muted small">{view === "form" ? "The form comes back when this is a job file" : "YAML or JSON"}</span>}>
-            <Source text={text} marked={marked} area={area} onChange={change} onSubmit={() => send.mutate()} />
+            <Source text={text} marked={new Set(errors.map((e) => e.line))} area={area} onChange={change} onSubmit={() => send.mutate()} />
           </Card>}
         <div className="editor-side">
           {failure && <Failed error={failure} />}
@@ -100,7 +96,7 @@ function Editor({ me, start, from, update = false }: { me: Me; start: string; fr
           {errors.length > 0 && <Problems errors={errors} jump={jump} />}
           {warnings.length > 0 && <Warnings errors={warnings} jump={jump} />}
           {parsed.value && <FileSlots wanted={localFiles(parsed.value)} files={files} progress={progress} set={(source, file) => setFiles({ ...files, [source]: file })} />}
-          {parsed.value && errors.length === 0 && <Summary value={parsed.value} me={me} checked={check.data} checking={check.isPending} />}
+          {parsed.value && errors.length === 0 && (service ? <WhatChanges tried={tried} checking={check.isPending} /> : <Summary value={parsed.value} me={me} checked={checked} checking={check.isPending} />)}
           {check.error && !check.error.errors.length && !failure && <Notice kind="warn">It could not be checked: {check.error.detail || check.error.title}</Notice>}
         </div>
       </div>

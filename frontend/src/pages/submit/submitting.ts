@@ -4,6 +4,7 @@ import { useEffect, useMemo, useState } from "react";
 import { useLocation } from "wouter";
 import { API, ApiError, call, post, put, within } from "../../api/client";
 import type { Checked, Job } from "../../api/types";
+import type { Rules } from "./rollout";
 import { localFiles, withUploads, withValues, type Parsed } from "./source";
 import { upload } from "./upload";
 
@@ -30,16 +31,21 @@ async function submit(parsed: Parsed, values: Values, files: Files, key: string,
     if (file) uploads.set(source, await upload(file, (sent) => tell(source, sent)));
   }
   const spec = withValues(withUploads(parsed.value, uploads), values);
-  if (!update) return post<Job>("/jobs", spec, { "Idempotency-Key": key });
+  return update ? rollOut(update, spec, false) : post<Job>("/jobs", spec, { "Idempotency-Key": key });
+}
+
+/** The service that is to run this, in place of a new job. */
+export interface Update { job: Job; rules: Rules }
+
+/** Have it run this; `trial`: only say what that would change. Fields are named as in the file. */
+async function rollOut({ job, rules }: Update, spec: Record<string, unknown>, trial: boolean): Promise<Job> {
   try {
-    return await put<Job>(`/jobs/${update.job.id}/spec`, { revision: update.job.revision ?? 1, spec, ...(update.surge ? { max_unavailable: 0, max_surge: 1 } : {}) });
+    const answer = await put<Job>(`/jobs/${job.id}/spec`, { ...rules, revision: job.revision ?? 1, spec, ...(trial ? { dry_run: true } : {}) });
+    return { ...answer, warnings: answer.warnings?.map((w) => ({ ...w, field: w.field.replace(/^spec\./, "") })) };
   } catch (error) {
     throw error instanceof ApiError ? within("spec", error) : error;
   }
 }
-
-/** The service that is to run this, in place of a new job. surge: a new task serves before an old one goes. */
-export interface Update { job: Job; surge: boolean }
 
 export function useSubmit(parsed: Parsed, values: Values, files: Files, text: string, update?: Update) {
   const [, go] = useLocation();
@@ -54,18 +60,24 @@ export function useSubmit(parsed: Parsed, values: Values, files: Files, text: st
 }
 
 /** What the server would say, asked for when the writing pauses. Files that are still to be sent count as there. */
-export function useCheck(parsed: Parsed, values: Values, text: string) {
-  const check = useMutation<Checked, ApiError, Record<string, unknown> | string>({
-    mutationFn: (job) => (typeof job === "string" ? call<Checked>(`${API}/jobs/validate`, { method: "POST", body: new Blob([job], { type: YAML }), headers: { "Content-Type": YAML } }) : post<Checked>("/jobs/validate", job)),
+export function useCheck(parsed: Parsed, values: Values, text: string, update?: Update) {
+  const check = useMutation<Looked, ApiError, Record<string, unknown> | string>({
+    mutationFn: async (job) => {
+      // A text that cannot be read goes as it is: the server says what is wrong with it.
+      if (typeof job === "string") return { checked: await call<Checked>(`${API}/jobs/validate`, { method: "POST", body: new Blob([job], { type: YAML }), headers: { "Content-Type": YAML } }) };
+      return update ? { tried: await rollOut(update, job, true) } : { checked: await post<Checked>("/jobs/validate", job) };
+    },
   });
   const { mutate, reset } = check;
   useEffect(() => {
     reset();
     const value = parsed.value;
-    // A text that cannot be read goes as it is: the server says what is wrong with it.
     const asked = () => mutate(value ? withValues(withUploads(value, new Map(localFiles(value).map((f) => [f.source, NOT_SENT]))), values) : text);
     const id = setTimeout(asked, PAUSE_MS);
     return () => clearTimeout(id);
-  }, [text, values]); // eslint-disable-line -- the text decides what is parsed
+  }, [text, values, update?.rules]); // eslint-disable-line -- the text decides what is parsed
   return check;
 }
+
+/** Of a new job, or of a service that would run it. */
+interface Looked { checked?: Checked; tried?: Job }

@@ -10,6 +10,7 @@ import { Download } from "../../ui/icons";
 import { Card, Command, Empty, Failed, Loading, Notice } from "../../ui/parts";
 import { Typed } from "../../ui/typed";
 import { Wide } from "../../ui/wide";
+import { ByAccount } from "./ByAccount";
 import { ByTag } from "./ByTag";
 import { byQueue, command, DAYS, meanWait, overTime, percent, spent, type Part, type Shown, type Spent, type UsedHours } from "./ledger";
 import { UseTable } from "./UseTable";
@@ -46,6 +47,7 @@ export function Ledger({ shown, choose, me }: { shown: Shown; choose: (next: Par
         : <Card>{found.error ? <Failed error={found.error} retry={() => void found.refetch()} /> : <Loading label="Loading what was used" />}</Card>}
       <Command text={command(shown, "--csv")} />
       <ByTag span={span} all={ofAll} shown={shown} />
+      {all && <ByAccount time={new URLSearchParams({ ...time, ...(shown.queue && { queue: shown.queue }) }).toString()} shown={shown} choose={(owner) => choose({ owner })} />}
     </>
   );
 }

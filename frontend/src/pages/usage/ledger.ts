@@ -6,7 +6,9 @@ import { hydractl } from "../../format/shell";
 type Schemas = components["schemas"];
 export type UsedHours = Schemas["UsedHours"];
 export type UsedTags = Schemas["UsedTags"];
-type Row = Omit<UsedTags["results"][number], "tag">;
+export type UsedAccounts = Schemas["UsedAccounts"];
+type Amounts = Omit<UsedAccounts["results"][number], "owner">;
+type Row = Amounts & { queue: string };
 
 /** What is looked at; `owner` and `queue` empty: one's own, of all queues. */
 export interface Shown {
@@ -65,7 +67,7 @@ export interface Spent {
 const NO_PART: Part = { held: 0, measured: 0, used: null, wasted: null };
 const NOTHING: Spent = { containers: 0, failed: 0, memory: NO_PART, cores: NO_PART, gpus: 0, tasks: 0, waited: 0 };
 
-function spentOf(row: Row): Spent {
+function spentOf(row: Amounts): Spent {
   // Of hours before it was kept nothing is known; a container that was measured took some memory.
   const measured = row.cpu_ms > 0 || row.peak_memory_mib_s > 0;
   const part = (held: number, used: number): Part => (measured ? { held, measured: held, used, wasted: Math.max(0, held - used) } : { ...NO_PART, held });
@@ -119,6 +121,11 @@ const last = (tag: string) => (tag === OTHERS ? 1 : tag === "" ? 2 : 0);
 /** Over all queues, what held most cores first. */
 export function byTag(found: UsedTags): { key: string; spent: Spent }[] {
   return grouped(found.results, (row) => row.tag).sort((a, b) => last(a.key) - last(b.key) || byCores(a, b));
+}
+
+/** As they come: who held most cores first. */
+export function byAccount(found: UsedAccounts): { key: string; spent: Spent }[] {
+  return found.results.map((row) => ({ key: row.owner, spent: spentOf(row) }));
 }
 
 export interface LedgerChart {
