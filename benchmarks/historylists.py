@@ -23,6 +23,7 @@ WITHOUT = {
     "auth_csrf": "a word",
     "containers_logs": "a file's bytes, in pieces of a size that is asked for",
     "containers_logs_merged": "the same, of both streams",
+    "jobs_logs": "some megabytes of what one job has written, as many as are asked for",
     "masters_events": "waits for news; benchmark masters",
     "masters_output": "a file's bytes",
     "metrics": "for Prometheus",

@@ -43,6 +43,7 @@ from contract.jobs import (
     Container,
     Endpoint,
     Event,
+    FoundLine,
     Job,
     JobDetail,
     JobPlaces,
@@ -231,6 +232,17 @@ class Client(
     def events(self, job_id: int, *, newest_first: bool = False) -> Iterator[Event]:
         order = {"order": "newest"} if newest_first else {}
         return self._pages(f"/jobs/{job_id}/events", Event, {"page_size": 500} | order)
+
+    def find_in_logs(
+        self, job_id: int, contains: str, *, group: str | None = None, stream: str | None = None
+    ) -> Iterator[FoundLine]:
+        """Lines that hold a text, in whatever case, in all that the job's tasks, or those of one ``group``, have
+        written so far to stdout and stderr, or to one ``stream``: every attempt, by task and age.
+
+        The server looks for them; only what it finds is sent.
+        """
+        params = {"contains": contains, "group": group, "stream": stream}
+        return self._pages(f"/jobs/{job_id}/logs", FoundLine, params)
 
     def outputs(self, job_id: int) -> Iterator[Output]:
         """The files that the job's tasks have left behind, each task's valid attempt only."""

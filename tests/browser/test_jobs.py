@@ -160,7 +160,16 @@ def test_logs_of_all_tasks_stand_under_their_names(signed_in: Page, site: Stack)
     expect(logs.first.locator("[data-hit]")).to_have_text("gone-19")
     signed_in.get_by_label("Find in these logs").fill("-0")
     expect(logs.nth(1).locator("[data-hit]")).to_be_in_viewport()
-    logs.first.get_by_role("button").click()
+    signed_in.get_by_label("Lines of each task").select_option("20")
+    signed_in.get_by_label("Find in these logs").fill("GONE-3")
+    expect(found).to_contain_text("1 of 1")  # of the last lines, which do not have the other
+    signed_in.get_by_role("button", name="Find in all that the job has written").click()
+    whole = signed_in.get_by_label("Found in all that the job has written")
+    expect(whole.get_by_role("status")).to_contain_text("2 lines")
+    expect(whole.get_by_role("listitem").locator("code")).to_have_text(["gone-3", "gone-30"])
+    whole.get_by_role("link").first.click()
+    expect(signed_in.get_by_label("Find in the log")).to_have_value("GONE-3")
+    expect(signed_in.locator(".logs-bar")).to_contain_text("1 of 2")
     expect(signed_in.get_by_test_id("log")).to_contain_text("gone-30")
 
 

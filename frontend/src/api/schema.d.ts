@@ -520,6 +520,31 @@ export interface components {
         ForwardRequest: {
             ports: number[];
         };
+        /**
+         * @description A line of what a task has written that holds the text looked for.
+         *
+         *     offset: bytes of the stream before it. text: of a long line some 500 characters around it, then ``cut``.
+         */
+        FoundLine: {
+            /** Format: date-time */
+            at: string;
+            attempt: number;
+            container: string;
+            cut: boolean;
+            group: string;
+            index: number;
+            offset: number;
+            /** @enum {string} */
+            stream: "stdout" | "stderr";
+            text: string;
+        };
+        /** @description ``searched``: bytes that were looked through for it. A page may hold no line, and yet not be the last. */
+        FoundLinePage: {
+            next: string | null;
+            previous: string | null;
+            results: components["schemas"]["FoundLine"][];
+            searched: number;
+        };
         /** @description ``restarting``: tasks of a service that are to start again, as somebody wanted, and have not yet. */
         Group: {
             after: string[];

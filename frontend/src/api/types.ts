@@ -22,6 +22,8 @@ export type Revision = Shapes["Revision"];
 export type JobEvent = Shapes["Event"];
 export type Output = Shapes["Output"];
 export type Endpoint = Shapes["Endpoint"];
+export type FoundLine = Shapes["FoundLine"];
+export type FoundLinePage = Shapes["FoundLinePage"];
 export type LogPart = Shapes["LogPart"];
 export type MergedLog = Shapes["MergedLog"];
 

@@ -4,9 +4,11 @@ import { useEffect, useRef } from "react";
 import { API, call, type ApiError } from "../api/client";
 import type { Page } from "../api/types";
 
-export interface Pages<T> {
+export interface Pages<T, P = Page<T>> {
   /** What was read so far; undefined before the first page. */
   rows: T[] | undefined;
+  /** The pages that they are of. */
+  pages: P[] | undefined;
   error: ApiError | null;
   /** When the rows were read, in ms since 1970. */
   readAt: number;
@@ -17,10 +19,10 @@ export interface Pages<T> {
 }
 
 /** `path` with its parameters; read again, as far as it was, when `signature` changes. */
-export function usePages<T>(path: string, signature: string, enabled = true): Pages<T> {
-  const pages = useInfiniteQuery<Page<T>, ApiError, { pages: Page<T>[] }, unknown[], string>({
+export function usePages<T, P extends Page<T> = Page<T>>(path: string, signature: string, enabled = true): Pages<T, P> {
+  const pages = useInfiniteQuery<P, ApiError, { pages: P[] }, unknown[], string>({
     queryKey: ["pages", path],
-    queryFn: ({ pageParam, signal }) => call<Page<T>>(pageParam, { signal }),
+    queryFn: ({ pageParam, signal }) => call<P>(pageParam, { signal }),
     initialPageParam: `${API}${path}`,
     getNextPageParam: (page) => page.next,
     enabled,
@@ -34,7 +36,7 @@ export function usePages<T>(path: string, signature: string, enabled = true): Pa
     void refetch();
   }, [signature, enabled, refetch]);
   return {
-    rows: pages.data?.pages.flatMap((page) => page.results), error: pages.error, readAt: pages.dataUpdatedAt,
+    rows: pages.data?.pages.flatMap((page) => page.results), pages: pages.data?.pages, error: pages.error, readAt: pages.dataUpdatedAt,
     more: pages.hasNextPage ? () => void pages.fetchNextPage() : null, reading: pages.isFetchingNextPage, again: () => void refetch(),
   };
 }

@@ -171,6 +171,7 @@ RULES: dict[tuple[str, str], Rule] = {
     ("GET", "api/v1/jobs/<int:job_id>/explain"): Rule(SEEN),
     ("GET", "api/v1/jobs/<int:job_id>/tasks"): Rule(SEEN),
     ("GET", "api/v1/jobs/<int:job_id>/containers"): Rule(SEEN),
+    ("GET", "api/v1/jobs/<int:job_id>/logs"): Rule(SEEN, query="?contains=error"),
     ("GET", "api/v1/jobs/<int:job_id>/places"): Rule(SEEN),
     ("GET", "api/v1/jobs/<int:job_id>/receivers"): Rule(SEEN),
     ("GET", "api/v1/jobs/<int:job_id>/events"): Rule(SEEN),

@@ -61,6 +61,14 @@ def history_since(job: Job) -> dt.datetime:
     return job.submitted_at - _SKEW
 
 
+def beyond(way: str, last: str | None = None) -> list[str]:
+    """Conditions, one of which holds of a row beyond (k0, k1, k2) in the order of group, task and container.
+
+    way: ``>``, or ``<`` going back. last: the same of the container alone, such as ``>=``.
+    """
+    return [part.format(beyond=(last or way) if part == _BEYOND[0] else way) for part in _BEYOND]
+
+
 def reported_exit(row: dict[str, Any]) -> int | None:
     """The exit code that its node reported of an ended container; ``None`` where its process had no exit to report.
 
@@ -76,7 +84,7 @@ def reported_exit(row: dict[str, Any]) -> int | None:
 def list_page(job: Job, at: Cursor, size: int, task: tuple[int, int] | None = None) -> Page:
     """One page of the job's containers by group, task and age. Three queries."""
     where = " AND group_no = %(group)s AND task_index = %(index)s" if task else ""
-    parts = [part.format(beyond="<" if at.back else ">") for part in _BEYOND] if at.key else ["true"]
+    parts = beyond("<" if at.back else ">") if at.key else ["true"]
     down = " DESC" if at.back else ""
     order = f" ORDER BY group_no{down}, task_index{down}, id{down} LIMIT %(limit)s"
     each = [f"({rows}{where} AND {part}{order})" for rows in (_LIVE, _ENDED) for part in parts]

@@ -44,14 +44,15 @@ _FORWARD = _BOUNDED.format(
 )  # fmt: skip
 _BACKWARD = _BOUNDED.format(came=_CAME, of=_OF, way="DESC", wanted="length(data)", where='"offset" < %(offset)s')
 _END = f'SELECT "offset" + length(data) FROM statestore_log_chunk WHERE {_OF} ORDER BY "offset" DESC LIMIT 1'
-# Of each wanted stream whether its last piece reaches beyond an offset, or says that it has ended there.
-_NEWS = """SELECT w.no - 1
+# Of each wanted stream whether its last piece reaches beyond an offset.
+_WRITTEN = """SELECT w.no - 1
   FROM unnest(%s::date[], %s::bigint[], %s::smallint[], %s::bigint[])
        WITH ORDINALITY AS w(day, container, stream, "offset", no)
- WHERE (SELECT c."offset" + length(c.data) > w."offset" OR (length(c.data) = 0 AND c."offset" = w."offset")
+ WHERE (SELECT c."offset" + length(c.data) > w."offset"{or_ended}
           FROM statestore_log_chunk c
          WHERE c.day >= w.day AND c.container_id = w.container AND c.stream = w.stream
          ORDER BY c."offset" DESC LIMIT 1)"""
+_NEWS = _WRITTEN.format(or_ended=' OR (length(c.data) = 0 AND c."offset" = w."offset")')
 _MOMENT = "GREATEST(%(since)s::timestamptz, statement_timestamp() - make_interval(secs => %(last_s)s::int))"
 _SINCE = f"""SELECT "offset" FROM statestore_log_chunk
     WHERE {_OF} AND day >= ({_MOMENT} AT TIME ZONE 'UTC')::date AND {_CAME} >= {_MOMENT}
@@ -81,10 +82,19 @@ def end(src: LogSource, stream: int) -> int:
 def news(wanted: Sequence[tuple[LogSource, int, int]]) -> set[int]:
     """Which of these (source, stream, offset) have a last piece that reaches beyond the offset, or says that the stream
     has ended there. One query."""
+    return _those(_NEWS, wanted)
+
+
+def written(wanted: Sequence[tuple[LogSource, int, int]]) -> set[int]:
+    """Which of these (source, stream, offset) have a last piece that reaches beyond the offset. One query."""
+    return _those(_WRITTEN.format(or_ended=""), wanted)
+
+
+def _those(sql: str, wanted: Sequence[tuple[LogSource, int, int]]) -> set[int]:
     columns = [[src.day for src, *_ in wanted], [src.container_id for src, *_ in wanted]]
     columns += [[stream for _, stream, _ in wanted], [offset for *_, offset in wanted]]
     with connection.cursor() as cursor:
-        cursor.execute(_NEWS, columns)
+        cursor.execute(sql, columns)
         return {no for (no,) in cursor.fetchall()}
 
 

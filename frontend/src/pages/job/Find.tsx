@@ -11,8 +11,9 @@ export interface Finding {
   look: (needle: string, at: number) => void;
 }
 
-export function useFind(): Finding {
-  const [{ needle, at }, set] = useState({ needle: "", at: 0 });
+/** `begin`: the text that is looked for at first. */
+export function useFind(begin = ""): Finding {
+  const [{ needle, at }, set] = useState({ needle: begin, at: 0 });
   return { needle, at, look: (needle, at) => set({ needle, at }) };
 }
 

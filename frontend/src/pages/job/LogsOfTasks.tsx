@@ -11,6 +11,7 @@ import { Find, hitAt, useFind } from "./Find";
 import { append, EMPTY, matches, type LogState } from "./log";
 import { Marked } from "./Marked";
 import { taskName } from "./params";
+import { WholeLogs } from "./WholeLogs";
 
 const AT_ONCE = 20;
 const LINE = 19; // px
@@ -84,6 +85,7 @@ export function LogsOfTasks({ jobId, tasks, choose }: { jobId: number; tasks: Ta
         {shown.length > 0 && <div className="row finds"><Find find={find} hits={hits.length} label="Find in these logs" /></div>}
       </>
     }>
+      {find.needle && <WholeLogs jobId={jobId} needle={find.needle} />}
       {shown.length === 0 ? <Empty title="None of them has started">Their logs appear here from the first line.</Empty>
         : shown.map((t, i) => <LogOfTask key={taskName(t)} task={t} read={reads[i]!} choose={() => choose(t)} needle={find.needle} finding={`${find.at} ${find.needle}`} sought={sought} hit={hit?.task === i ? hit.line : undefined} found={hits.filter(({ task }) => task === i).length} />)}
       {all.length > shown.length && (

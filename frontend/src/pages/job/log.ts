@@ -23,6 +23,9 @@ export const EMPTY: LogState = { cursor: "", lines: [], onStderr: [], open: {}, 
 // Colours and cursor moves of terminals; what a log says is shown, not what it does to a screen.
 const ESCAPES = /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)|[@-Z\\-_])/g;
 
+/** Text as it is shown. */
+export const plain = (text: string): string => text.replace(ESCAPES, "");
+
 /** Take in what was read at the cursor `from`; what was read elsewhere (a repeated answer) changes nothing. */
 export function append(log: LogState, page: MergedLog, from: string): LogState {
   if (from !== log.cursor) return log;
@@ -51,7 +54,7 @@ function take(log: LogState, part: LogPart): void {
     delete log.open[part.stream];
   }
   if (part.data === "") return;
-  const texts = part.data.replace(/\r\n/g, "\n").split("\n").map((text) => text.replace(ESCAPES, ""));
+  const texts = part.data.replace(/\r\n/g, "\n").split("\n").map(plain);
   texts.forEach((text, i) => {
     const last = i === texts.length - 1; // what follows the last newline
     if (last && text === "") return;

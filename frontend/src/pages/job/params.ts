@@ -43,9 +43,9 @@ export function attemptOf(list: Container[], named: string | null, current: stri
   return { id, listed: list.find((c) => c.id === id) };
 }
 
-/** The address of the log of one attempt, or of one of its streams. */
-export function logAddress(job: number, task: string, container: string, stream: string): string {
-  return `/jobs/${job}?${new URLSearchParams({ tab: "tasks", task, attempt: container, stream })}`;
+/** The address of the log of one attempt, or of one of its streams; with what is to be found in it. */
+export function logAddress(job: number, task: string, container: string, stream: string, find?: string): string {
+  return `/jobs/${job}?${new URLSearchParams({ tab: "tasks", task, attempt: container, stream, ...(find && { find }) })}`;
 }
 
 /** The address of a terminal in a task. */
