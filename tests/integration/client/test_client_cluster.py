@@ -120,6 +120,8 @@ def test_a_kubernetes_job_runs_and_its_failures_are_retried(hydra: Client, hydra
     }  # fmt: skip
     for (index, _), (_, node, container) in ends.items():
         assert "".join(p.data for p in hydra.logs(container, follow=True)) == f"{index} on {node}\n"
+    found = {(line.index, line.attempt): line.text for line in hydra.find_in_logs(job, " ON ")}
+    assert found == {(index, attempt): f"{index} on {node}" for (index, attempt), (_, node, _) in ends.items()}
 
 
 def test_hello_says_where_it_runs(hydra: Client) -> None:
