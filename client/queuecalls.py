@@ -86,10 +86,19 @@ class QueueCalls:
         return answers.read(QueueDetail, answer.json())
 
     def usage(
-        self, days: int = 7, owner: str | None = None, step: str = "day", *, queue: str | None = None
+        self,
+        days: int = 7,
+        owner: str | None = None,
+        step: str = "day",
+        *,
+        queue: str | None = None,
+        tag: str | None = None,
     ) -> list[UsedHour]:
-        """What an account used, per hour or day and queue, or in one of them; your own without ``owner``."""
-        params = self._span(days) | {"owner": owner, "step": step, "queue": queue}
+        """What an account used, per hour or day and queue, or in one of them; your own without ``owner``.
+
+        tag: of jobs of this tag alone, which is kept by the day.
+        """
+        params = self._span(days) | {"owner": owner, "step": step, "queue": queue, "tag": tag}
         found: list[UsedHour] = []
         while True:
             answer = self._transport.request("GET", "/api/v1/usage/hours", params=params)

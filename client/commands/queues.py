@@ -78,6 +78,7 @@ def usage(
         bool, typer.Option("--by-account", help="Per account, in at most 31 days; for operators and viewers.")
     ] = False,
     by_tag: Annotated[bool, typer.Option("--by-tag", help="Per tag of the jobs, in all the time.")] = False,
+    tag: Annotated[str | None, typer.Option(help="Of jobs of this tag alone, per day.")] = None,
     csv: Annotated[bool, typer.Option("--csv", help="The whole ledger as CSV.")] = False,
     sort: Annotated[str | None, sorting(_USAGE)] = None,
     columns: Annotated[str | None, picking(_USAGE)] = None,
@@ -90,6 +91,9 @@ def usage(
     if by_account and (csv or by_tag or hourly or owner):
         remedy = "leave out --csv (its --all-accounts has each owner), --by-tag, --hourly and --owner"
         raise client_error("is a table of its own", field_name="--by-account", remedy=remedy)
+    if tag is not None and (csv or by_tag or hourly or by_account):
+        remedy = "leave out --by-tag, --by-account and --hourly; --csv --by-tag has the days of every tag"
+        raise client_error("is told by the day", field_name="--tag", remedy=remedy)
     look = Looking(sort, columns, watch)
     with connected(ctx) as client:
         if csv:
@@ -102,7 +106,7 @@ def usage(
             tags = partial(client.usage_tags, days, owner, queue=queue)
             listed(tags, [*TAGGED, *MORE_USED], output, nothing=_NOTHING, look=look, usual=TAGGED)
         else:
-            rows = partial(client.usage, days, owner, "hour" if hourly else "day", queue=queue)
+            rows = partial(client.usage, days, owner, "hour" if hourly else "day", queue=queue, tag=tag)
             listed(rows, [*USED, *MORE_USED], output, nothing=_NOTHING, look=look, usual=USED)
 
 

@@ -43,6 +43,7 @@ from .common import (
     text,
     text_parameter,
     whole,
+    wrong,
 )
 
 PARTITION = text_parameter("partition", "The default one if left out")
@@ -146,13 +147,22 @@ ALL = text_parameter(
 class UsageHours(View):
     @extend_schema(
         operation_id="usage_hours",
-        parameters=[*WHEN, OpenApiParameter("step", enum=["hour", "day"], description="`hour` if left out")],
+        parameters=[
+            *WHEN,
+            OpenApiParameter("step", enum=["hour", "day"], description="`hour` if left out, of a tag `day`"),
+            text_parameter("tag", "Of jobs of this tag alone, by the day (UTC)"),
+        ],
         responses=answers({200: UsedHours}),
     )
     def get(self, request: Request) -> Response:
         """What an account used, per hour or day and queue, of containers that ended then."""
         owner, begin, end, queue = _asked(request)
-        step = choice(request, "step", {"hour": "hour", "day": "day"}) or "hour"
+        step, tag = choice(request, "step", {"hour": "hour", "day": "day"}), text(request, "tag")
+        if tag and step == "hour":
+            raise wrong("step", "'hour' is not kept of tags", "ask for step=day, or leave it out")
+        if tag:
+            return Response(usage.tag_days(owner, begin, end, queue, tag))
+        step = step or "hour"
         return Response(usage.hours(owner, begin, end, queue, step))
 
 

@@ -321,6 +321,29 @@ def test_what_all_accounts_used_by_tag_adds_up_for_operators(federation: World) 
     got(federation, "tenant", "usage/tags.csv?all_accounts=yes", 403)
 
 
+def test_what_jobs_of_a_tag_used_is_told_day_by_day(federation: World) -> None:
+    today = dt.datetime.now(dt.UTC).date()
+    days = {0: 2, 1: 5, 9: 7}
+    for tag, ago, queue in [("etl", ago, "root.free") for ago in days] + [
+        ("etl", 1, "root.prod"),
+        ("other", 1, "root.free"),
+    ]:
+        UsageTag.objects.create(
+            day=today - dt.timedelta(days=ago), sub_cluster_id=federation.west.pk, queue=queue, tag=tag,
+            containers=days[ago], owner_id=federation.users["tenant"].pk, memory_mib_s=1, vcores_milli_s=1, gpu_s=0,
+        )  # fmt: skip
+    found = got(federation, "tenant", "usage/hours?tag=etl")
+    assert (found["step"], found["complete"]) == ("day", True)
+    yesterday = f"{today - dt.timedelta(days=1)}T00:00:00Z"
+    assert [(r["at"], r["queue"], r["containers"]) for r in found["results"]] == [
+        (yesterday, "root.free", 5), (yesterday, "root.prod", 5), (f"{today}T00:00:00Z", "root.free", 2),
+    ]  # fmt: skip
+    (one,) = got(federation, "tenant", "usage/hours?tag=etl&queue=root.prod&step=day")["results"]
+    assert one["queue"] == "root.prod" and got(federation, "other", "usage/hours?tag=etl")["results"] == []
+    (wrong,) = got(federation, "tenant", "usage/hours?tag=etl&step=hour", 422)["errors"]
+    assert wrong["field"] == "step" and "day" in wrong["remedy"]
+
+
 def test_what_each_account_used_is_for_those_who_see_everything(federation: World) -> None:
     hour = dt.datetime.now(dt.UTC).replace(minute=0, second=0, microsecond=0)
     places = [("tenant", "root.free", 0, 2), ("tenant", "root.free", 1, 3), ("other", "root.lab", 0, 9)]

@@ -53,6 +53,14 @@ SELECT u.tag, u.queue, {", ".join(f"sum(u.{column})::bigint AS {column}" for col
  WHERE u.owner_id = %(owner)s AND u.day >= %(begin)s AND u.day <= %(end)s AND (%(queue)s = '' OR u.queue = %(queue)s)
  GROUP BY 1, 2 ORDER BY vcores_milli_s DESC, 1, 2 LIMIT %(most)s
 """
+_TAG_DAYS = f"""
+SELECT u.day::timestamp AT TIME ZONE 'UTC' AS at, u.queue,
+       {", ".join(f"sum(u.{column})::bigint AS {column}" for column in USED_SUMS)}
+  FROM statestore_usagetag u
+ WHERE u.owner_id = %(owner)s AND u.day >= %(begin)s AND u.day <= %(end)s AND u.tag = %(tag)s
+   AND (%(queue)s = '' OR u.queue = %(queue)s)
+ GROUP BY 1, 2 ORDER BY 1, 2 LIMIT %(most)s
+"""
 _TAG_ROWS = f"""
 SELECT u.day, {{owner}}s.name, u.queue, u.tag, {", ".join(f"u.{column}" for column in USED_SUMS)}
   FROM statestore_usagetag u LEFT JOIN statestore_subcluster s ON s.id = u.sub_cluster_id {{accounts}}
@@ -92,6 +100,12 @@ def hours(owner_id: int, begin: dt.datetime, end: dt.datetime, queue: str = "", 
     values = {"owner": owner_id, "begin": begin, "end": end, "queue": queue, "most": ROWS_MAX + 1}
     rows = rows_as_dicts(_SUMS.format(at=_AT[step]), values)
     return {"begin": begin, "end": end, "step": step, "results": rows[:ROWS_MAX], "complete": len(rows) <= ROWS_MAX}
+
+
+def tag_days(owner_id: int, begin: dt.datetime, end: dt.datetime, queue: str, tag: str) -> Json:
+    """The same per day and queue, of jobs of one tag: of the days (UTC) from that of ``begin`` to that of ``end``."""
+    rows = rows_as_dicts(_TAG_DAYS, _days(owner_id, begin, end, queue, ROWS_MAX + 1) | {"tag": tag})
+    return {"begin": begin, "end": end, "step": "day", "results": rows[:ROWS_MAX], "complete": len(rows) <= ROWS_MAX}
 
 
 def accounts(begin: dt.datetime, end: dt.datetime, queue: str = "") -> Json:

@@ -38,7 +38,7 @@ export default function QueuesPage({ me }: PageProps) {
           {tabs.map(([tab, name]) => <button key={tab} type="button" aria-pressed={view.tab === tab} onClick={() => set({ tab })}>{name}</button>)}
         </div>
       </div>
-      {view.tab === "use" ? <Ledger shown={{ days: view.days, owner: view.owner, queue: view.of }} choose={({ queue, ...next }) => set(queue === undefined ? next : { ...next, of: queue })} me={me} /> : <Live view={view} set={set} tenant={me.role === "tenant"} />}
+      {view.tab === "use" ? <Ledger shown={{ days: view.days, owner: view.owner, queue: view.of, tag: view.tag }} choose={({ queue, ...next }) => set(queue === undefined ? next : { ...next, of: queue })} me={me} /> : <Live view={view} set={set} tenant={me.role === "tenant"} />}
       <Command text={command(view)} />
     </>
   );

@@ -22,10 +22,11 @@ export interface View {
   under: string;
   partition: string;
   skip: number;
-  /** Of use: days, whose, and of which queue. */
+  /** Of use: days, whose, of which queue, and of jobs of which tag. */
   days: number;
   owner: string;
   of: string;
+  tag: string;
 }
 
 export function fromSearch(search: string): View {
@@ -38,7 +39,7 @@ export function fromSearch(search: string): View {
     under: p.get("under") ?? "root", partition: p.get("partition") ?? "",
     toggled: new Set((p.get("toggled") ?? "").split(",").filter(Boolean)),
     skip: Number.isInteger(skip) && skip > 0 ? skip : 0,
-    days: daysOf(p.get("days")), owner: p.get("owner")?.trim() ?? "", of: p.get("of") ?? "",
+    days: daysOf(p.get("days")), owner: p.get("owner")?.trim() ?? "", of: p.get("of") ?? "", tag: p.get("tag") ?? "",
   };
 }
 
@@ -58,6 +59,7 @@ export function toSearch(view: View): string {
   put("days", String(view.days), "7");
   put("owner", view.owner, "");
   put("of", view.of, "");
+  put("tag", view.tag, "");
   put("queue", view.queue, "");
   return p.toString();
 }
@@ -69,7 +71,7 @@ export function named(names: string[]): string {
 
 /** The same view from a shell. */
 export function command(view: View): string {
-  if (view.tab === "use") return used({ days: view.days, owner: view.owner, queue: view.of });
+  if (view.tab === "use") return used({ days: view.days, owner: view.owner, queue: view.of, tag: view.tag });
   const flags = view.tab === "matrix" ? ["--matrix", ...(view.under === "root" ? [] : ["--under", view.under])] : ["--tree"];
   if (view.tab === "tree" && view.place) flags.push("--sub-cluster", view.place);
   if (view.resource !== "dominant") flags.push("--resource", view.resource);

@@ -26,10 +26,11 @@ export function Ledger({ shown, choose, me }: { shown: Shown; choose: (next: Par
   const whose = new URLSearchParams({ ...time, ...(shown.owner && { owner: shown.owner }) });
   const span = new URLSearchParams([...whose, ...(shown.queue ? [["queue", shown.queue]] : [])]).toString();
   const ofAll = all ? new URLSearchParams({ ...time, ...(shown.queue && { queue: shown.queue }), all_accounts: "yes" }).toString() : null;
-  const step = shown.days > HOURLY_DAYS ? "day" : "hour";
-  const every = useRead<UsedHours>(`/usage/hours?${whose}&step=${step}`);
+  const step = shown.tag || shown.days > HOURLY_DAYS ? "day" : "hour";
+  const how = new URLSearchParams({ step, ...(shown.tag && { tag: shown.tag }) });
+  const every = useRead<UsedHours>(`/usage/hours?${whose}&${how}`);
   // Of one queue the server has all, where the hours of all queues are more than it answers with; of all queues it is one and the same read.
-  const found = useRead<UsedHours>(`/usage/hours?${span}&step=${step}`);
+  const found = useRead<UsedHours>(`/usage/hours?${span}&${how}`);
   const meanwhile = every.data?.complete && !found.error ? every.data : undefined;
   const drawn = found.data ?? meanwhile;
   const queues = [...new Set([...(shown.queue ? [shown.queue] : []), ...(every.data?.results.map((row) => row.queue) ?? [])])].sort();
@@ -40,27 +41,27 @@ export function Ledger({ shown, choose, me }: { shown: Shown; choose: (next: Par
         {all && <Typed label="Account" placeholder={me.username} value={shown.owner} set={(owner) => choose({ owner })} />}
         <NativeSelect aria-label="Time" data={DAYS} value={String(shown.days)} onChange={(e) => choose({ days: Number(e.currentTarget.value) })} />
         <NativeSelect aria-label="Queue" data={[{ value: "", label: "All queues" }, ...queues]} value={shown.queue} onChange={(e) => choose({ queue: e.currentTarget.value })} />
-        {save("Save as CSV", span)}
-        {ofAll && save("Save all accounts as CSV", ofAll)}
+        {!shown.tag && save("Save as CSV", span)}
+        {!shown.tag && ofAll && save("Save all accounts as CSV", ofAll)}
       </div>
-      {drawn ? <Told found={drawn} every={every.data ?? drawn} whose={shown.owner || me.username} queue={shown.queue} choose={(queue) => choose({ queue })} />
+      {drawn ? <Told found={drawn} every={every.data ?? drawn} whose={shown.owner || me.username} of={shown} choose={choose} />
         : <Card>{found.error ? <Failed error={found.error} retry={() => void found.refetch()} /> : <Loading label="Loading what was used" />}</Card>}
-      <Command text={command(shown, "--csv")} />
-      <ByTag span={span} all={ofAll} shown={shown} />
+      <Command text={shown.tag ? command(shown, "--tag", shown.tag) : command(shown, "--csv")} />
+      <ByTag span={span} all={ofAll} shown={shown} choose={(tag) => choose({ tag })} />
       {all && <ByAccount time={new URLSearchParams({ ...time, ...(shown.queue && { queue: shown.queue }) }).toString()} shown={shown} choose={(owner) => choose({ owner })} />}
     </>
   );
 }
 
 /** `found`: what is drawn; `every`: of all queues, for the choice among them. */
-function Told({ found, every, whose, queue, choose }: { found: UsedHours; every: UsedHours; whose: string; queue: string; choose: (queue: string) => void }) {
+function Told({ found, every, whose, of: { queue, tag }, choose }: { found: UsedHours; every: UsedHours; whose: string; of: Shown; choose: (next: Partial<Shown>) => void }) {
   const rows = useMemo(() => byQueue(every), [every]);
   const { at, stepS, charts } = useMemo(() => overTime(found, queue), [found, queue]);
   const total = useMemo(() => spent(found.results.filter((row) => !queue || row.queue === queue)), [found, queue]);
   const span = { from: (at[0] ?? 0) - stepS / 2, to: (at.at(-1) ?? 0) + stepS / 2 };
   return (
     <>
-      <Card title={`What the jobs of ${whose} used${queue ? ` in ${queue}` : ""}`}>
+      <Card title={`What the jobs of ${whose} ${tag ? `tagged ${tag} ` : ""}used${queue ? ` in ${queue}` : ""}`} aside={tag && <Button variant="default" onClick={() => choose({ tag: "" })}>Whatever the tags</Button>}>
         {total.containers === 0 ? <Empty title="Nothing was used in this time">A container counts in the hour in which it ends, for all the time it was held.</Empty> : <Total total={total} step={found.step} />}
         {!found.complete && <Notice kind="warn">There is more than fits here. The CSV file has all of it.</Notice>}
       </Card>
@@ -72,7 +73,7 @@ function Told({ found, every, whose, queue, choose }: { found: UsedHours; every:
       {rows.length > 0 && (
         <Card title="By queue" flush>
           {queue && !every.complete && <Notice kind="warn">There is more than fits here. The CSV file of all queues has all of it.</Notice>}
-          <Wide><UseTable of="Queue" rows={rows} name={(path) => <button type="button" className="linkish" aria-pressed={path === queue} onClick={() => choose(path === queue ? "" : path)}>{path}</button>} /></Wide>
+          <Wide><UseTable of="Queue" rows={rows} name={(path) => <button type="button" className="linkish" aria-pressed={path === queue} onClick={() => choose({ queue: path === queue ? "" : path })}>{path}</button>} /></Wide>
         </Card>
       )}
     </>

@@ -59,9 +59,9 @@ describe("use over time", () => {
 });
 
 it("what is shown stands in the address", () => {
-  const shown = { days: 30, owner: "ada", queue: "root.a" };
+  const shown = { days: 30, owner: "ada", queue: "root.a", tag: "release" };
   expect(shownOf(shownQuery(shown))).toEqual(shown);
-  expect([shownQuery({ days: 7, owner: "", queue: "" }), shownOf("?days=8").days]).toEqual(["", 7]);
+  expect([shownQuery({ days: 7, owner: "", queue: "", tag: "" }), shownOf("?days=8").days]).toEqual(["", 7]);
   expect(command(shown, "--csv")).toBe("hydractl usage --csv --days 30 --owner ada --queue root.a");
-  expect(command({ ...shown, owner: "", queue: "" }, "--by-tag")).toBe("hydractl usage --by-tag --days 30");
+  expect(command({ ...shown, owner: "", queue: "", tag: "" }, "--by-tag")).toBe("hydractl usage --by-tag --days 30");
 });

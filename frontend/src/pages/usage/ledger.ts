@@ -10,11 +10,12 @@ export type UsedAccounts = Schemas["UsedAccounts"];
 type Amounts = Omit<UsedAccounts["results"][number], "owner">;
 type Row = Amounts & { queue: string };
 
-/** What is looked at; `owner` and `queue` empty: one's own, of all queues. */
+/** What is looked at; `owner`, `queue` and `tag` empty: one's own, of all queues, whatever the tags. */
 export interface Shown {
   days: number;
   owner: string;
   queue: string;
+  tag: string;
 }
 
 export const DAYS = [{ value: "1", label: "The last day" }, { value: "7", label: "The last week" }, { value: "30", label: "The last 30 days" }, { value: "90", label: "The last 90 days" }];
@@ -26,15 +27,16 @@ export function daysOf(text: string | null): number {
 
 export function shownOf(search: string): Shown {
   const query = new URLSearchParams(search);
-  return { days: daysOf(query.get("days")), owner: query.get("owner")?.trim() ?? "", queue: query.get("queue") ?? "" };
+  return { days: daysOf(query.get("days")), owner: query.get("owner")?.trim() ?? "", queue: query.get("queue") ?? "", tag: query.get("tag") ?? "" };
 }
 
 /** The same as a query; what is left out is the default. */
-export function shownQuery({ days, owner, queue }: Shown): string {
+export function shownQuery({ days, owner, queue, tag }: Shown): string {
   const query = new URLSearchParams();
   if (days !== USUAL_DAYS) query.set("days", String(days));
   if (owner) query.set("owner", owner);
   if (queue) query.set("queue", queue);
+  if (tag) query.set("tag", tag);
   const text = query.toString();
   return text ? `?${text}` : "";
 }
