@@ -27,7 +27,7 @@ def lived(site: Stack, since: datetime) -> Stack:
     """The stack has a past: containers ran, and a policy was pushed meanwhile."""
     tenant = site.client("tenant")
     group = {"name": "g", "count": 6, "command": ["sleep", "40"], "resources": RESOURCES, "estimated_duration_s": 40}
-    job = tenant.submit({"name": "past", "groups": [group]})
+    job = tenant.submit({"name": "past", "tags": ["once"], "groups": [group]})
     operator = site.client("operator")
     document = dict(operator.policy().document)
     operator.push_policy(document | {"queues": document["queues"] | {"charted": {}}}, "Charts mark this")
@@ -144,6 +144,11 @@ def test_what_an_account_used_wasted_and_waited_is_drawn_over_time(page: Page, l
     page.get_by_role("button", name="root.default", exact=True).click()
     expect(page.get_by_role("region", name="What the jobs of tenant used in root.default")).to_be_visible()
     expect(page).to_have_url(re.compile("queue=root.default"))
+    page.get_by_role("region", name="By tag").get_by_role("button", name="once", exact=True).click()
+    tagged = page.get_by_role("region", name="What the jobs of tenant tagged once used in root.default")
+    expect(tagged).to_contain_text("counts in the day")
+    page.get_by_role("region", name="Cores", exact=True).locator(".u-over").wait_for()
+    tagged.get_by_role("button", name="Whatever the tags").click()
     assert barriers(page) == []
     page.set_viewport_size({"width": 390, "height": 844})
     assert page.evaluate("document.documentElement.scrollWidth") <= 390

@@ -208,6 +208,9 @@ def test_what_ran_is_listed_completed_and_told_by_its_tag(hydra: Client, hydract
     assert re.split(r"  +", table.splitlines()[0].strip()) == ["TAG", "CONTAINERS", "CORE HOURS WASTED", "HOURS WAITED"]
     assert any(line.split()[:2] == ["nightly", "1"] for line in table.splitlines())
     assert ",nightly," in hydractl("usage", "--by-tag", "--csv").stdout
+    (day,) = json.loads(hydractl("usage", "--tag", "nightly", "-o", "json").stdout)
+    assert (day["containers"], day["at"][10:]) == (1, "T00:00:00Z")
+    assert "--tag" in hydractl("usage", "--tag", "nightly", "--hourly").stderr
 
 
 def test_why_a_job_waits_is_told_and_what_is_told_starts_it(hydra: Client, hydractl: Any) -> None:
