@@ -1,1 +1,0 @@
-import{at as e,et as t}from"./index.d44fda2eb542.js";function n(n,r={getInitialValueInEffect:!0}){let i=e(n,r),{colorScheme:a}=t();return a===`auto`?i:a}export{n as t};
