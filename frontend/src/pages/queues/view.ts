@@ -71,7 +71,7 @@ export function named(names: string[]): string {
 
 /** The same view from a shell. */
 export function command(view: View): string {
-  if (view.tab === "use") return used({ days: view.days, owner: view.owner, queue: view.of, tag: view.tag });
+  if (view.tab === "use") return used({ days: view.days, owner: view.owner, queue: view.of, tag: view.tag }, ...(view.tag ? ["--tag", view.tag] : []));
   const flags = view.tab === "matrix" ? ["--matrix", ...(view.under === "root" ? [] : ["--under", view.under])] : ["--tree"];
   if (view.tab === "tree" && view.place) flags.push("--sub-cluster", view.place);
   if (view.resource !== "dominant") flags.push("--resource", view.resource);
