@@ -241,7 +241,7 @@ class Client(
 
         The server looks for them; only what it finds is sent.
         """
-        params = {"contains": contains, "group": group, "stream": stream}
+        params = {"contains": contains, "group": group, "stream": stream, "page_size": 1000}
         return self._pages(f"/jobs/{job_id}/logs", FoundLine, params)
 
     def outputs(self, job_id: int) -> Iterator[Output]:

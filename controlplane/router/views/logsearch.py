@@ -38,12 +38,15 @@ class JobLogs(View):
     def get(self, request: Request, job_id: int) -> Response:
         """Lines that hold a text, in all that the job's tasks have written, every attempt, by task and age.
 
-        Some megabytes are looked through for one answer: it may hold no line and yet say where to go on.
+        Text is as a terminal shows it, without colours. Some megabytes are looked through for one answer: it may hold
+        no line and yet say where to go on.
         """
         job = job_of(request, job_id)
         contains = text(request, "contains")
         if not contains:
             raise wrong("contains", "is missing", "give the text to look for")
+        if "\n" in contains or "\r" in contains:
+            raise wrong("contains", "is more than one line", "give a text of one line")
         only = choice(request, "stream", STREAMS)
         streams = [only] if only else list(STREAMS.values())
         search = logsearch.Search(job, contains, streams, _group(job.pk, text(request, "group")))

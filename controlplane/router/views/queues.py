@@ -150,7 +150,7 @@ class UsageHours(View):
         parameters=[
             *WHEN,
             OpenApiParameter("step", enum=["hour", "day"], description="`hour` if left out, of a tag `day`"),
-            text_parameter("tag", "Of jobs of this tag alone, by the day (UTC)"),
+            text_parameter("tag", "Of jobs of this tag alone, by the day (UTC); the empty one: of those without a tag"),
         ],
         responses=answers({200: UsedHours}),
     )
@@ -158,9 +158,9 @@ class UsageHours(View):
         """What an account used, per hour or day and queue, of containers that ended then."""
         owner, begin, end, queue = _asked(request)
         step, tag = choice(request, "step", {"hour": "hour", "day": "day"}), text(request, "tag")
-        if tag and step == "hour":
+        if tag is not None and step == "hour":
             raise wrong("step", "'hour' is not kept of tags", "ask for step=day, or leave it out")
-        if tag:
+        if tag is not None:
             return Response(usage.tag_days(owner, begin, end, queue, tag))
         step = step or "hour"
         return Response(usage.hours(owner, begin, end, queue, step))

@@ -18,8 +18,14 @@ export interface Pages<T, P = Page<T>> {
   again: () => void;
 }
 
+interface How {
+  enabled?: boolean;
+  /** Read once: what took long is not read again for somebody who comes back to the window. */
+  still?: boolean;
+}
+
 /** `path` with its parameters; read again, as far as it was, when `signature` changes. */
-export function usePages<T, P extends Page<T> = Page<T>>(path: string, signature: string, enabled = true): Pages<T, P> {
+export function usePages<T, P extends Page<T> = Page<T>>(path: string, signature: string, { enabled = true, still = false }: How = {}): Pages<T, P> {
   const pages = useInfiniteQuery<P, ApiError, { pages: P[] }, unknown[], string>({
     queryKey: ["pages", path],
     queryFn: ({ pageParam, signal }) => call<P>(pageParam, { signal }),
@@ -27,6 +33,7 @@ export function usePages<T, P extends Page<T> = Page<T>>(path: string, signature
     getNextPageParam: (page) => page.next,
     enabled,
     retry: 1,
+    ...(still && { staleTime: Infinity }),
   });
   const { refetch } = pages;
   const read = useRef(signature);

@@ -34,7 +34,9 @@ def search(world: World, live: Any) -> Search:
             assert answer.status_code == 200, answer.content
             page = answer.json()
             yield from page["results"]
-            address = page["next"] and page["next"].partition("/api/v1/")[2]
+            onward = page["next"] and page["next"].partition("/api/v1/")[2]
+            assert onward != address
+            address = onward
 
     return pages
 
@@ -104,9 +106,43 @@ def test_what_is_never_ended_by_a_line_is_looked_through_in_parts(
     assert (line["text"], line["cut"]) == ("yyyyneedlezz", True)
 
 
+@pytest.mark.parametrize(("reads", "longest"), [(100, 64), (3, 1000)])
+def test_what_lies_across_the_parts_of_a_line_is_found_once(
+    world: World, live: Any, search: Search, reads: int, longest: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(logpieces, "PIECES", 7)
+    monkeypatch.setattr(logsearch, "READS", reads)
+    monkeypatch.setattr(logsearch, "LINE_MAX", longest)
+    monkeypatch.setattr(logsearch, "OVERLAP", 16)
+    ends = [0]
+    for before in range(40, 75):
+        data = "ü".encode() * (before // 2) + b"n" * (before % 2) + b"needle" + b"z" * 70
+        write(world, live[2], *(("stdout", ends[-1] + at, data[at : at + 3]) for at in range(0, len(data), 3)))
+        write(world, live[2], ("stdout", ends[-1] + len(data), b"\n"))
+        ends.append(ends[-1] + len(data) + 1)
+    found = [offset for _, offset, text in brief(search("needle")) if "\ufffd" not in text]
+    assert len(found) == 35 and all(begin <= at < end for at, begin, end in zip(found, ends, ends[1:], strict=False))
+
+
+def test_lines_are_searched_as_people_see_them(world: World, live: Any, search: Search) -> None:
+    colours = b"\x1b[31mERROR\x1b[0m: disk\n" + "İzmir straße\n".encode() + b"10 %\r90 %\r\n"
+    write(world, live[2], ("stdout", 0, colours))
+    assert brief(search("error: disk")) == [("stdout", 0, "ERROR: disk")]
+    assert not list(search("31m")) and brief(search("izmir"))[0][2] == "İzmir straße"
+    assert brief(search("90 %25")) == [("stdout", 36, "10 %\r90 %")]
+
+
+def test_a_folded_text_is_shown_where_it_is(world: World, live: Any, search: Search) -> None:
+    write(world, live[2], ("stdout", 0, ("İß" * 400 + "needle" + "x" * 600).encode()))
+    (line,) = search("NEEDLE")
+    assert "needle" in line["text"] and line["cut"]
+
+
 def test_a_line_does_not_go_on_beyond_what_was_not_kept(world: World, live: Any, search: Search) -> None:
+    nothing = [chunk(live[2], at, b"") for at in range(10, 90)]  # as no node should send it
     late = chunk(live[2], 100, b"dle\nneedle\n", skipped=97)
-    assert world.nodes[0]("POST", "logs", {"chunks": [chunk(live[2], 0, b"nee"), late]}).status_code == 204
+    pieces = [chunk(live[2], 0, b"nee"), *nothing, late]
+    assert world.nodes[0]("POST", "logs", {"chunks": pieces}).status_code == 204
     assert brief(search("needle")) == [("stdout", 104, "needle")]
 
 
@@ -130,6 +166,6 @@ def test_mistakes_are_named_and_strangers_see_nothing(world: World, live: Any) -
     for more in ("stream=x", "group=mapp", "cursor=7", "page_size=0"):
         answer = world["tenant"].get(f"{address}&{more}")
         assert (answer.status_code, answer.json()["errors"][0]["field"]) == (422, more.partition("=")[0])
-    for missing in ("", "?contains="):
+    for missing in ("", "?contains=", "?contains=a%0Ab"):
         problem = world["tenant"].get(f"jobs/{live[0].pk}/logs{missing}").json()
         assert problem["errors"][0]["field"] == "contains"

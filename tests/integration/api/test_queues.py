@@ -340,6 +340,9 @@ def test_what_jobs_of_a_tag_used_is_told_day_by_day(federation: World) -> None:
     ]  # fmt: skip
     (one,) = got(federation, "tenant", "usage/hours?tag=etl&queue=root.prod&step=day")["results"]
     assert one["queue"] == "root.prod" and got(federation, "other", "usage/hours?tag=etl")["results"] == []
+    until = f"begin={today - dt.timedelta(days=3)}T00:00:00Z&end={today}T00:00:00Z"
+    assert [r["containers"] for r in got(federation, "tenant", f"usage/hours?tag=etl&{until}")["results"]] == [5, 5]
+    assert got(federation, "tenant", "usage/hours?tag=")["results"] == [], "of those without a tag"
     (wrong,) = got(federation, "tenant", "usage/hours?tag=etl&step=hour", 422)["errors"]
     assert wrong["field"] == "step" and "day" in wrong["remedy"]
 

@@ -77,7 +77,7 @@ _OF_ALL = {
 
 
 def tags(owner_id: int, begin: dt.datetime, end: dt.datetime, queue: str = "") -> Json:
-    """Sums per tag and queue of the days (UTC) from that of ``begin`` to that of ``end``, what used most first.
+    """Sums per tag and queue of the days (UTC) from that of ``begin`` to the last before ``end``, what used most first.
 
     ``complete``: false where there are more than ``ROWS_MAX``.
     """
@@ -91,7 +91,7 @@ def tag_lines(owner_id: int | None, begin: dt.datetime, end: dt.datetime, queue:
 
 
 def _days(owner_id: int | None, begin: dt.datetime, end: dt.datetime, queue: str, most: int) -> dict[str, Any]:
-    first, last = (at.astimezone(dt.UTC).date() for at in (begin, end))
+    first, last = (at.astimezone(dt.UTC).date() for at in (begin, end - dt.timedelta(microseconds=1)))
     return {"owner": owner_id, "begin": first, "end": last, "queue": queue, "most": most}
 
 
@@ -103,7 +103,7 @@ def hours(owner_id: int, begin: dt.datetime, end: dt.datetime, queue: str = "", 
 
 
 def tag_days(owner_id: int, begin: dt.datetime, end: dt.datetime, queue: str, tag: str) -> Json:
-    """The same per day and queue, of jobs of one tag: of the days (UTC) from that of ``begin`` to that of ``end``."""
+    """The same of jobs of one tag, by the days (UTC) from that of ``begin`` to the last before ``end``."""
     rows = rows_as_dicts(_TAG_DAYS, _days(owner_id, begin, end, queue, ROWS_MAX + 1) | {"tag": tag})
     return {"begin": begin, "end": end, "step": "day", "results": rows[:ROWS_MAX], "complete": len(rows) <= ROWS_MAX}
 

@@ -1,12 +1,14 @@
 """Lines that hold a text, in all that a job's containers have written: by task, container, stream and offset.
 
-How much is read for one answer is bounded; it says where to go on. A line without an end, or one longer than
-``LINE_MAX``, is looked through in parts of that size.
+How much is read for one answer is bounded; it says where to go on. A line that is longer than ``LINE_MAX``, or came in
+more pieces than one answer reads, is looked through in parts, and told once for each part that holds the text.
 """
 
 import datetime as dt
+import re
+import time
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from controlplane.statestore.models import Job, LogChunk, TaskGroup
 from controlplane.statestore.queries.jobs import logpieces
@@ -19,12 +21,16 @@ from wire.ids import format_container
 CONTAINERS = 500  # that one answer looks at
 READS = 100  # of pieces, likewise
 LOOK_BYTES = 8 << 20  # likewise, but for what one read finds more
+CPU_S = 0.5  # likewise
 STEP_BYTES = 1 << 20
 LINE_MAX = 1 << 20  # bytes
+OVERLAP = 1 << 10  # bytes of a part that are looked at again with the next: no text looked for is longer
 SHOWN = 500  # characters of a line
 BEFORE = 100  # of these, before the text, where the line is longer
 KEY_PARTS = 5
 
+# Colours and cursor moves of terminals: what people see of a log is without them.
+_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 _OF = """SELECT id, sub_cluster_id, node_id, group_no, task_index, attempt, allocated_at::date AS day, {live} AS live
     FROM {table} WHERE job_id = %(job)s"""
 _LIVE = _OF.format(live="true", table="statestore_container")
@@ -32,13 +38,31 @@ _ENDED = _OF.format(live="false", table="statestore_container_history") + " AND 
 _ORDER = " ORDER BY group_no, task_index, id LIMIT %(limit)s"
 
 
+class _Block(NamedTuple):
+    """Whole lines of a stream, or a part of a line that goes on. begin: bytes before it. came: its last piece."""
+
+    begin: int
+    data: bytes
+    came: dt.datetime
+    goes_on: bool = False
+
+    @property
+    def done(self) -> int:
+        """Bytes of it that need not be looked at again: up to the beginning of a character."""
+        done = len(self.data) - (min(OVERLAP, len(self.data) // 2) if self.goes_on else 0)
+        while self.goes_on and done > 1 and self.data[done] & 0b1100_0000 == 0b1000_0000:
+            done -= 1
+        return done
+
+
 class Search:
     """One look for ``text``, in whatever case. ``searched``: bytes looked through so far."""
 
     def __init__(self, job: Job, text: str, streams: Sequence[int], group_no: int | None = None) -> None:
-        self._job, self._text, self._streams, self._group_no = job, text.casefold(), streams, group_no
+        self._job, self._text, self._streams, self._group_no = job, _folded(text), streams, group_no
         self._lines: list[dict[str, Any]] = []
         self._most = self._reads = self.searched = 0
+        self._began_s = 0.0
 
     def page(self, at: Cursor, size: int) -> Page:
         """Up to ``size`` lines from a cursor on, of ``KEY_PARTS``: group, task, container, stream, offset. At most
@@ -58,64 +82,85 @@ class Search:
         """Look through a stream from the beginning of a line on; where to go on, ``None`` after all of it."""
         if self._full():
             return offset
-        for begin, block, came in self._blocks(_source(row), stream, offset):
-            offset = begin + self._lines_in(block, row | {"stream": stream, "begin": begin, "at": came})
+        for block in self._blocks(_source(row), stream, offset):
+            offset = block.begin + self._lines_in(block, row | {"stream": stream})
             if self._full():
                 return offset
         return offset if self._full() else None
 
     def _full(self) -> bool:
-        return len(self._lines) >= self._most or self._reads >= READS or self.searched >= LOOK_BYTES
+        spent = len(self._lines) >= self._most or self._reads >= READS or self.searched >= LOOK_BYTES
+        return spent or (self._reads > 0 and time.thread_time() - self._began_s > CPU_S)
 
-    def _blocks(self, source: LogSource, stream: int, offset: int) -> Iterator[tuple[int, bytes, dt.datetime | None]]:
-        """(bytes before it, whole lines, when their last piece came); the last block may be without its end."""
-        begin, rest, more, came = offset, b"", True, None
+    def _blocks(self, source: LogSource, stream: int, offset: int) -> Iterator[_Block]:
+        begin, rest, more, came = offset, b"", True, dt.datetime.max.replace(tzinfo=dt.UTC)
         first = not self._reads
+        if first:
+            self._began_s = time.thread_time()
         while more and not self._full():
             pieces, more = logpieces.forward(source, stream, begin + len(rest), STEP_BYTES)
             self._reads += 1
             for piece in pieces:
                 at = begin + len(rest)
+                if piece.begin > at:  # what was between is not kept
+                    yield _Block(begin, rest, came)
+                    begin, rest, at = piece.begin, b"", piece.begin
                 new = piece.data[max(0, at - piece.begin) :]
-                if new and piece.begin > at:  # what was between is not kept
-                    yield begin, rest, came
-                    begin, rest = piece.begin, b""
                 self.searched += len(new)
+                whole = new.rfind(b"\n") + 1
+                whole += len(rest) if whole else 0
                 rest, came = rest + new, piece.came
-                whole = rest.rfind(b"\n") + 1 or (len(rest) if len(rest) >= LINE_MAX else 0)
                 if whole:
-                    yield begin, rest[:whole], came
+                    yield _Block(begin, rest[:whole], came)
                     begin, rest = begin + whole, rest[whole:]
-        if rest and (not more or (first and begin == offset)):  # or else it would be begun anew for ever
-            yield begin, rest, came
+                elif len(rest) >= LINE_MAX:
+                    part = _Block(begin, rest, came, goes_on=True)
+                    yield part
+                    begin, rest = begin + part.done, rest[part.done :]
+        if rest and not more:
+            yield _Block(begin, rest, came)
+        elif rest and first and begin == offset:  # or else it would be begun anew for ever
+            yield _Block(begin, rest, came, goes_on=True)
 
-    def _lines_in(self, block: bytes, of: dict[str, Any]) -> int:
-        """Take the lines of a block that hold the text, as far as there is room; how many bytes were looked at."""
-        if self._text not in block.decode("utf-8", "replace").casefold():
-            return len(block)
+    def _lines_in(self, block: _Block, of: dict[str, Any]) -> int:
+        """Take the lines that hold the text, as far as there is room; how many bytes need not be looked at again."""
+        if self._text not in _folded(_plain(block.data)):
+            return block.done
         done = 0
-        for raw in block.splitlines(keepends=True):
+        for raw in block.data.removesuffix(b"\n").split(b"\n"):
             if len(self._lines) >= self._most:
                 return done
-            line = raw.rstrip(b"\r\n").decode("utf-8", "replace")
-            if self._text in line.casefold():
-                self._lines.append(self._line(line, of, of["begin"] + done))
-            done += len(raw)
-        return done
+            line = _plain(raw)
+            at = _folded(line).find(self._text)
+            if at >= 0 and not (block.goes_on and at >= len(_plain(raw[: block.done]))):
+                self._lines.append(self._line(line, at, of | {"offset": block.begin + done, "at": block.came}))
+            done += len(raw) + 1
+        return block.done
 
-    def _line(self, line: str, of: dict[str, Any], offset: int) -> dict[str, Any]:
-        first = max(0, line.casefold().find(self._text) - BEFORE) if len(line) > SHOWN else 0
+    def _line(self, line: str, found_at: int, of: dict[str, Any]) -> dict[str, Any]:
+        first = max(0, found_at - BEFORE) if len(line) > SHOWN else 0
         return {
             "group": of["group"],
             "index": of["task_index"],
             "attempt": of["attempt"],
             "container": format_container(of["id"]),
             "stream": str(LogChunk.Stream(of["stream"]).label),
-            "offset": offset,
+            "offset": of["offset"],
             "at": of["at"],
             "text": line[first : first + SHOWN],
             "cut": len(line) > SHOWN,
         }
+
+
+def _plain(data: bytes) -> str:
+    """As people see it."""
+    text = data.decode("utf-8", "replace").replace("\r\n", "\n").removesuffix("\r")
+    return _ESCAPES.sub("", text) if "\x1b" in text else text
+
+
+def _folded(text: str) -> str:
+    """In one case, character by character: of all that have two cases, the one left out becomes two in the lower."""
+    return text.replace("\u0130", "I").lower()
 
 
 def _containers(job: Job, at: Cursor, group_no: int | None) -> list[dict[str, Any]]:

@@ -110,7 +110,7 @@ function Wish({ node }: { node: Node }) {
 /** The socket brings the first of them; those beyond, when they are asked for, come from the server. */
 function Containers({ node, page, now, own }: { node: Node; page: Page<NodeContainer>; now: number; own: boolean }) {
   const [more, setMore] = useState(false);
-  const pages = usePages<NodeContainer>(`/nodes/${node.id}/containers?page_size=${SIZE}`, `${node.containers}`, more);
+  const pages = usePages<NodeContainer>(`/nodes/${node.id}/containers?page_size=${SIZE}`, `${node.containers}`, { enabled: more });
   const rows = (more && pages.rows) || page.results;
   const goOn = more ? pages.more : page.next ? () => setMore(true) : null;
   const others = Math.max(0, node.containers - rows.length);

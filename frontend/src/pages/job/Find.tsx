@@ -3,6 +3,7 @@ import { TextInput } from "@mantine/core";
 import { useState, type KeyboardEvent } from "react";
 import { count } from "../../format/units";
 import { Down, Search, Up } from "../../ui/icons";
+import { useParams } from "./params";
 
 export interface Finding {
   needle: string;
@@ -11,9 +12,10 @@ export interface Finding {
   look: (needle: string, at: number) => void;
 }
 
-/** `begin`: the text that is looked for at first. */
-export function useFind(begin = ""): Finding {
-  const [{ needle, at }, set] = useState({ needle: begin, at: 0 });
+/** What is looked for at first is what the address says: `find`, and which hit, `nth`. */
+export function useFind(): Finding {
+  const { get } = useParams();
+  const [{ needle, at }, set] = useState({ needle: get("find") ?? "", at: Number(get("nth")) || 0 });
   return { needle, at, look: (needle, at) => set({ needle, at }) };
 }
 

@@ -9,7 +9,7 @@ import { Empty, Failed, copyText } from "../../ui/parts";
 import { Find, hitAt, useFind } from "./Find";
 import { matches, type LogState } from "./log";
 import { Marked } from "./Marked";
-import { BOTH, STREAMS, useParams } from "./params";
+import { BOTH, STREAMS } from "./params";
 import { useLog, type LogView } from "./useLog";
 
 const LINE = 19; // px
@@ -20,7 +20,7 @@ const PHASES: Record<LogView["phase"], string> = {
 
 /** `address`: of this very stream, for others to open. */
 export function Logs({ container, name, stream, choose, address }: { container: string; name: string; stream: string; choose: (stream: string) => void; address: string }) {
-  const find = useFind(useParams().get("find") ?? "");
+  const find = useFind();
   const { needle } = find;
   const [paused, setPaused] = useState(false);
   const view = useLog(container, stream);

@@ -33,7 +33,7 @@ function useTasks(snapshot: JobSnapshot, group: string, state: string) {
   const wanted = filtered || more;
   const moved = job.groups.map((g) => `${g.count}.${g.running}.${g.succeeded}.${g.failed}.${g.killed}`).join();
   const params = new URLSearchParams({ page_size: "200", ...(group && { group }), ...(state && { state }) });
-  const pages = usePages<Task>(`/jobs/${job.id}/tasks?${params}`, moved, wanted);
+  const pages = usePages<Task>(`/jobs/${job.id}/tasks?${params}`, moved, { enabled: wanted });
   const list = wanted && pages.rows ? pages.rows : filtered ? [] : tasks.results;
   const hasMore = wanted ? pages.more !== null : tasks.next !== null;
   const loadMore = () => (more || filtered ? pages.more?.() : setMore(true));

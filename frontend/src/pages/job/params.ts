@@ -14,6 +14,7 @@ export function useParams(): Params {
   const get = (name: string) => new URLSearchParams(search).get(name);
   const set = (more: Record<string, string>) => {
     const params = new URLSearchParams(window.location.search); // what another part has just written is in it
+    if ("task" in more || "attempt" in more) for (const name of ["find", "nth"]) params.delete(name); // it was of another log
     for (const [name, value] of Object.entries(more)) value ? params.set(name, value) : params.delete(name);
     go(`${path}?${params}`, { replace: true });
   };
@@ -43,9 +44,9 @@ export function attemptOf(list: Container[], named: string | null, current: stri
   return { id, listed: list.find((c) => c.id === id) };
 }
 
-/** The address of the log of one attempt, or of one of its streams; with what is to be found in it. */
-export function logAddress(job: number, task: string, container: string, stream: string, find?: string): string {
-  return `/jobs/${job}?${new URLSearchParams({ tab: "tasks", task, attempt: container, stream, ...(find && { find }) })}`;
+/** The address of the log of one attempt, or of one of its streams; with what is to be found in it: the `nth` of its lines that hold the text, from 0. */
+export function logAddress(job: number, task: string, container: string, stream: string, find?: { needle: string; nth: number }): string {
+  return `/jobs/${job}?${new URLSearchParams({ tab: "tasks", task, attempt: container, stream, ...(find && { find: find.needle, nth: String(find.nth) }) })}`;
 }
 
 /** The address of a terminal in a task. */

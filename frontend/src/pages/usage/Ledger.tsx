@@ -62,8 +62,8 @@ function Told({ found, every, whose, of: { queue, tag }, choose }: { found: Used
   return (
     <>
       <Card title={`What the jobs of ${whose} ${tag ? `tagged ${tag} ` : ""}used${queue ? ` in ${queue}` : ""}`} aside={tag && <Button variant="default" onClick={() => choose({ tag: "" })}>Whatever the tags</Button>}>
-        {total.containers === 0 ? <Empty title="Nothing was used in this time">A container counts in the hour in which it ends, for all the time it was held.</Empty> : <Total total={total} step={found.step} />}
-        {!found.complete && <Notice kind="warn">There is more than fits here. The CSV file has all of it.</Notice>}
+        {total.containers === 0 ? <Empty title="Nothing was used in this time">A container counts in the {found.step} in which it ends, for all the time it was held.</Empty> : <Total total={total} step={found.step} />}
+        {!found.complete && <Notice kind="warn">There is more than fits here. The CSV file{tag && " of tags"} has all of it.</Notice>}
       </Card>
       {total.containers > 0 && (
         <div className="chart-grid">
