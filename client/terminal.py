@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import selectors
-import shutil
 import signal
 import sys
 import termios
@@ -19,9 +18,12 @@ READ_BYTES = 32 << 10
 
 
 def size() -> tuple[int, int]:
-    """Rows and columns."""
-    found = shutil.get_terminal_size()
-    return found.lines, found.columns
+    """Rows and columns, whatever LINES and COLUMNS say: they do not follow the terminal. The usual ones elsewhere."""
+    try:
+        found = os.get_terminal_size(sys.stdin.fileno())
+    except OSError:
+        found = os.terminal_size((0, 0))
+    return found.lines or 24, found.columns or 80
 
 
 @contextmanager

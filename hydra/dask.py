@@ -131,7 +131,8 @@ class Workers:
                 self.leaving.discard(event.container)
             elif early:
                 self.failures += 1
-                self.why = f"{event.container} ended {event.state}, {event.reason or ''} {event.exit_code}"
+                how = [f"{each}" for each in (event.reason, event.exit_code) if each is not None]
+                self.why = f"{event.container} ended {event.state}, {' '.join(how)}"
                 await asyncio.sleep(min(PAUSE_MAX_S, 0.1 * 2**self.failures))
             else:
                 self.failures = 0

@@ -29,12 +29,15 @@ _forks = multiprocessing.get_context("forkserver")
 _forks.set_forkserver_preload(list(_LIBRARIES))
 
 
-def start(words: Sequence[str], env: Mapping[str, str], cwd: Path, streams: Sequence[Path] = ()) -> BaseProcess:
+def start(
+    words: Sequence[str], env: Mapping[str, str], cwd: Path, streams: Sequence[Path] = (), leads: bool = False
+) -> BaseProcess:
     """As ``python words`` begins in exactly this environment: ``-m module`` or a file, and arguments.
 
     streams: files for the standard input, output and error, in this order; those of this run where there are none.
+    leads: a session of its own, whose controlling terminal is the standard input where that is one.
     """
-    process = _forks.Process(target=_become, args=(list(words), dict(env), cwd, list(streams)))
+    process = _forks.Process(target=_become, args=(list(words), dict(env), cwd, list(streams), leads))
     process.start()
     return process
 
@@ -76,7 +79,9 @@ def run(
         return subprocess.CompletedProcess(list(words), process.exitcode, out, err)
 
 
-def _become(words: list[str], env: dict[str, str], cwd: Path, streams: list[Path]) -> None:
+def _become(words: list[str], env: dict[str, str], cwd: Path, streams: list[Path], leads: bool) -> None:
+    if leads:
+        os.setsid()
     for number, (path, flags) in enumerate(zip(streams, (os.O_RDONLY, *[os.O_WRONLY | os.O_CREAT] * 2), strict=False)):
         os.dup2(os.open(path, flags, 0o600), number)
     if streams:

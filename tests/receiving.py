@@ -70,9 +70,13 @@ class Mails:
     taken: list[tuple[str, list[str], str]] = field(default_factory=list)
 
 
+class _MailServer(socketserver.ThreadingTCPServer):
+    allow_reuse_address = True  # connections of the one before may not have lapsed
+
+
 @contextmanager
-def mail_server(slow_s: float = 0) -> Iterator[Mails]:
-    """A server that speaks as much SMTP as a sender needs. slow_s: until it has taken a mail."""
+def mail_server(slow_s: float = 0, port: int = 0) -> Iterator[Mails]:
+    """A server that speaks as much SMTP as a sender needs. slow_s: until it has taken a mail. port: 0 is a free one."""
     kept = Mails()
 
     class Handler(socketserver.StreamRequestHandler):
@@ -97,7 +101,7 @@ def mail_server(slow_s: float = 0) -> Iterator[Mails]:
         def say(self, line: str) -> None:
             self.wfile.write(f"{line}\r\n".encode())
 
-    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler) as server:
+    with _MailServer(("127.0.0.1", port), Handler) as server:
         kept.port = server.server_address[1]
         threading.Thread(target=server.serve_forever, daemon=True).start()
         try:

@@ -109,3 +109,23 @@ TERMINAL = 10  # the first of the states of jobs, groups, tasks and containers t
 def terminal(state: int) -> bool:
     """Whether a job, group, task or container in ``state`` can never change again."""
     return state >= TERMINAL
+
+
+# Ends before a process began, or of which nobody saw the status.
+_NO_EXIT = frozenset(
+    {
+        ContainerReason.LOCALIZATION, ContainerReason.START, ContainerReason.LEASE, ContainerReason.NODE_LOST,
+        ContainerReason.VANISHED, ContainerReason.EXIT_UNKNOWN, ContainerReason.UNUSED, ContainerReason.SECRET,
+    }
+)  # fmt: skip
+
+
+def reported_exit(state: int, reason: int, began: bool, code: int | None) -> int | None:
+    """The exit code that its node reported of an ended container; ``None`` where its process had no exit to report.
+
+    began: whether its process is known to have run. code: as it is stored, 0 where there was none.
+    """
+    if state == ContainerState.LOST or reason in _NO_EXIT:
+        return None
+    unseen = not began and state != ContainerState.SUCCEEDED
+    return None if unseen and code == 0 else code

@@ -18,7 +18,8 @@ from client.transport import is_loopback
 def login(
     ctx: typer.Context,
     url: Annotated[str | None, typer.Argument(help="The server, like https://hydra.example.org.")] = None,
-    username: Annotated[str, typer.Option("--username", "-u", prompt=True, help="Your account.")] = "",
+    *,
+    username: Annotated[str, typer.Option("--username", "-u", prompt=True, help="Your account.")],
     password_stdin: Annotated[bool, typer.Option(help="Read the password from stdin, for scripts.")] = False,
     output: OutputOption = Format.table,
 ) -> None:

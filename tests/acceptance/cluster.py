@@ -28,7 +28,7 @@ from tests.homes import ready_made
 from tests.machine import FACTOR
 from tests.patience import EASY, RanOut, stretched, wait_until
 from tests.processes import Pid, alive
-from tests.stack import Stack
+from tests.stack import Stack, own_port
 from tests.stores import ROOT
 from wire import keys
 from wire.ids import parse_container
@@ -111,6 +111,8 @@ class Cluster:
         self.relays: list[Relay] = []
         self.stack.environ |= {"HYDRA_CHECK_INVARIANTS": "1", "HYDRA_RATE_LOGIN": "1000/min"}
         self.stack.environ["HYDRA_WEBHOOK_HOSTS"] = "127.0.0.1"  # where tests listen
+        self.mail_port = own_port()
+        self.stack.environ["HYDRA_MAIL_URL"] = f"smtp://127.0.0.1:{self.mail_port}"
         self.stack.home.join_token("east")  # known before the start, so that it is good for further nodes
         if relayed:
             self._relay()
@@ -211,10 +213,10 @@ class Cluster:
     def operator(self) -> Client:
         return self.stack.client("operator")
 
-    def hydractl(self, account: str, *words: str) -> "subprocess.CompletedProcess[str]":
+    def hydractl(self, account: str, *words: str, stdin: str = "") -> "subprocess.CompletedProcess[str]":
         """As ``tenant`` or ``operator``, from a shell in the folder of evidence. What fails fails the test."""
         env = {"HYDRA_URL": self.stack.url, "HYDRA_TOKEN": self.stack.token(account), "HOME": str(self.evidence)}
-        done = hydractl.run(words, env | {"PATH": os.environ["PATH"]}, cwd=self.evidence)
+        done = hydractl.run(words, env | {"PATH": os.environ["PATH"]}, stdin, self.evidence)
         assert done.returncode == 0, done.stdout + done.stderr
         return done
 

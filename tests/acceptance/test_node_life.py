@@ -195,3 +195,33 @@ def test_a_decommissioned_node_manager_does_not_come_back_by_itself(cluster: Clu
         assert len(cluster.sql("SELECT 1 FROM statestore_auditentry WHERE action = 'node.reregister'")) == asked
         hydractl(cluster, "node", "uncordon", name)
         cluster.settled(waits)
+
+
+def test_a_container_that_is_lost_with_its_node_has_no_exit_code(cluster: Cluster) -> None:
+    """Whoever knows that a machine is gone says so, rather than waits until it has been silent for long enough."""
+    with cluster.node("doomed") as name:
+        here, gate = {"nodes": [name]}, cluster.gate("outlives")
+        moves = cluster.task_job("moves", gate, locality=here)
+        waits = cluster.task_job("waits", gate, locality=here | {"relax": False})
+        for job in (moves, waits):
+            assert [start.node for start in cluster.started(job, 1)] == [name]
+        with cluster.cut_off(name):
+            hydractl(cluster, "node", "decommission", name, "--now")
+            cluster.started(moves, 2)
+            cluster.open_gate("outlives")
+            cluster.settled(moves)
+        hydractl(cluster, "kill", str(waits.id))
+        cluster.settled(waits, state="KILLED")
+    assert exits(cluster, "containers", moves) == [("LOST", "NODE_LOST", None), ("SUCCEEDED", None, 0)]
+    assert exits(cluster, "tasks", moves) == [("SUCCEEDED", None, 0)]
+    assert exits(cluster, "containers", waits) == [("LOST", "NODE_LOST", None)]
+    assert exits(cluster, "tasks", waits) == [("KILLED", None, None)]
+    for listed in ("containers", "tasks"):
+        table = hydractl(cluster, listed, str(waits.id), "--columns", "exit").split()
+        assert table == ["EXIT", "-"]
+
+
+def exits(cluster: Cluster, listed: str, job: Job) -> list[tuple[str, str | None, int | None]]:
+    """State, reason and exit code of each, as programs read them."""
+    found = json.loads(hydractl(cluster, listed, str(job.id), "-o", "json"))
+    return [(each["state"], each.get("reason"), each["exit_code"]) for each in found]

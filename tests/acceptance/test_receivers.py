@@ -10,7 +10,7 @@ import pytest
 
 from tests.acceptance.cluster import Cluster
 from tests.patience import wait_until
-from tests.receiving import Hooks, hooks
+from tests.receiving import Hooks, hooks, mail_server
 
 pytestmark = pytest.mark.acceptance
 EVENTS = ["started", "succeeded", "failed", "killed"]
@@ -48,6 +48,29 @@ def test_a_webhook_is_told_when_a_job_begins_and_when_it_ends(cluster: Cluster) 
             wait_until(lambda: log(cluster) == ["sent", "sent"], 10, "both are known to be told")
         finally:
             cluster.hydractl("tenant", "receiver", "delete", "shell")
+
+
+def test_a_mail_tells_how_a_job_has_ended(cluster: Cluster) -> None:
+    """A receiver for each end: what one is told within a minute comes in one mail."""
+    jobs = {"succeeded": "true", "failed": "exit 3"}
+    with mail_server(port=cluster.mail_port) as mails:
+        cluster.hydractl("operator", "account", "email", "tenant", "ann@example.org")
+        try:
+            for end in jobs:
+                cluster.hydractl("tenant", "receiver", "put", f"{end}-ones", "--mail", "--every-job", end)
+            ids = {end: cluster.task_job(f"mailed-{end}", script, retries=0).id for end, script in jobs.items()}
+            wait_until(lambda: len(mails.taken) >= len(ids), 30, "both mails have come")
+        finally:
+            for end in jobs:
+                cluster.hydractl("tenant", "receiver", "delete", f"{end}-ones")
+            cluster.hydractl("operator", "account", "email", "tenant")
+    assert {(sender, *to) for sender, to, _ in mails.taken} == {("hydra@localhost", "ann@example.org")}
+    texts = sorted((text for *_, text in mails.taken), key=lambda text: "has failed" in text)
+    why = "main[0] ended with exit status 3 after 1 attempt"
+    assert f"Subject: [Hydra] Job {ids['succeeded']} mailed-succeeded has succeeded\n" in texts[0]
+    assert f"Job {ids['failed']} mailed-failed has failed: {why}\nQueue root.default, waited " in texts[1]
+    for text, number in zip(texts, ids.values(), strict=True):
+        assert f"/jobs/{number}\n" in text
 
 
 def log(cluster: Cluster) -> list[str]:

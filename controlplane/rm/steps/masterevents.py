@@ -18,7 +18,7 @@ from controlplane.rm.memory.memory import Memory
 from controlplane.rm.ports import Bus, BusDown
 from controlplane.rm.steps.outcome import STATES
 from wire.ids import format_container
-from wire.states import ContainerReason, ContainerState, Want, terminal
+from wire.states import ContainerReason, ContainerState, Want, reported_exit, terminal
 
 MasterEvent = tuple[int, int, str, dict[str, Any]]  # number of the group, microseconds, kind, body
 
@@ -43,7 +43,7 @@ def _steps(m: Memory, c: Changes, steps: np.ndarray) -> None:
     if not len(steps):
         return
     ended = np.concatenate(c.ended) if c.ended else np.empty(0, ENDED)
-    reasons = dict(records(ended, "id", "reason"))
+    ends = {cid: (reason, began_us > 0) for cid, reason, began_us in records(ended, "id", "reason", "started_us")}
     names = ("container", "job", "group", "task", "old", "new", "exit_code", "node")
     for cid, job_id, no, task, old, new, exit_code, node in records(steps, *names):
         job = mm.jobs[job_id]
@@ -61,8 +61,9 @@ def _steps(m: Memory, c: Changes, steps: np.ndarray) -> None:
         elif new == ContainerState.RUNNING:
             _event(c, job, group, "started", body, c.at_us)
         elif terminal(new):
-            reason = ContainerReason(reasons.get(cid, 0))
-            body |= {"state": STATES[new].name, "exit_code": exit_code}
+            why, began = ends.get(cid, (0, False))
+            reason = ContainerReason(why)
+            body |= {"state": STATES[new].name, "exit_code": reported_exit(new, reason, began, exit_code)}
             if mm.lost:
                 body["message"] = mm.lost
             _event(c, job, group, "ended", body | {"reason": reason.name if reason else None}, c.at_us)

@@ -314,8 +314,11 @@ def test_a_lost_node_is_told(cluster: Cluster) -> None:
     ask(job, "slot", 1, locality={"nodes": [name], "relax": False})
     leader.round()
     assert len(live(job)) == 2
+    cluster.nodes.step()
+    leader.round()
+    assert len(events(job, "started")) == 1
     leader.round(other)
-    assert sorted(e["reason"] for e in events(job, "ended")) == ["NODE_LOST", "NODE_LOST"] and not live(job)
+    assert [(e["reason"], e["exit_code"]) for e in events(job, "ended")] == [("NODE_LOST", None)] * 2 and not live(job)
 
 
 def test_limits_and_what_cannot_be(cluster: Cluster, settings: Any) -> None:

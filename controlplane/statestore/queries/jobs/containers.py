@@ -8,6 +8,7 @@ from controlplane.statestore.models import Job, Node, TaskGroup
 from controlplane.statestore.queries.paging import Cursor, Page, page
 from controlplane.statestore.queries.sql import rows_as_dicts
 from controlplane.statestore.resourcecolumns import per_axis
+from wire import states
 from wire.ids import format_container
 from wire.resources import gpu_ids
 from wire.states import ContainerReason, ContainerState
@@ -39,13 +40,6 @@ COUNTED_MAX = 20_000  # of those that live, and of those that have ended
 _SKEW = dt.timedelta(days=1)
 
 
-# Ends before a process began, or of which nobody saw the status.
-_NO_EXIT = (
-    ContainerReason.LOCALIZATION, ContainerReason.START, ContainerReason.LEASE, ContainerReason.NODE_LOST,
-    ContainerReason.VANISHED, ContainerReason.EXIT_UNKNOWN, ContainerReason.UNUSED, ContainerReason.SECRET,
-)  # fmt: skip
-
-
 class NodeName(NamedTuple):
     """What people know a node by."""
 
@@ -70,15 +64,8 @@ def beyond(way: str, last: str | None = None) -> list[str]:
 
 
 def reported_exit(row: dict[str, Any]) -> int | None:
-    """The exit code that its node reported of an ended container; ``None`` where its process had no exit to report.
-
-    row: ``state``, ``reason``, ``started_at`` and ``exit_code``, which is stored as 0 where there was none.
-    """
-    code: int | None = row["exit_code"]
-    if row["state"] == ContainerState.LOST or row["reason"] in _NO_EXIT:
-        return None
-    unseen = row["started_at"] is None and row["state"] != ContainerState.SUCCEEDED
-    return None if unseen and code == 0 else code
+    """``states.reported_exit`` of a row with ``state``, ``reason``, ``started_at`` and ``exit_code``."""
+    return states.reported_exit(row["state"], row["reason"], row["started_at"] is not None, row["exit_code"])
 
 
 def list_page(job: Job, at: Cursor, size: int, task: tuple[int, int] | None = None) -> Page:
