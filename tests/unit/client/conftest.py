@@ -320,7 +320,7 @@ def changed(cluster: Cluster, request: Request, number: str, what: str) -> Answe
         return status, headers, found
     if what == "retry":
         return submit(cluster, replace(request, body=json.dumps(found["spec"]).encode()))
-    if what == "spec":
+    if what in ("spec", "rollback"):
         found = found | {"warnings": cluster.warnings, "changes": cluster.changes}
     if what in ("scale", "restart", "spec", "rollback"):
         return 200 if found.get("unchanged") else 202, headers, found
