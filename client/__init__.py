@@ -7,7 +7,10 @@ with Client("http://127.0.0.1:8470", token) as hydra:
 """
 
 from client.api import Client
+from client.conversion import convert
+from client.copying import Copied
 from client.errors import HydraError, InvalidJob, Unreachable
+from client.imports import Converted
 from client.policycalls import Pushed
 from contract.accounts import Me
 from contract.jobs import (
@@ -38,6 +41,8 @@ __all__ = [
     "Artifact",
     "Client",
     "Container",
+    "Converted",
+    "Copied",
     "DrainPreview",
     "Event",
     "FieldError",
@@ -69,4 +74,5 @@ __all__ = [
     "SubCluster",
     "Task",
     "Unreachable",
+    "convert",
 ]
