@@ -26,6 +26,7 @@ from contract.jobs import (
     Output,
     Task,
 )
+from contract.jobusage import GroupUsage, JobUsage
 from contract.nodes import DrainPreview, Maintenance, Node
 from contract.plans import PolicyPlan
 from contract.policies import Policy, PolicyChange, PolicyDiff, PolicyOverride, Proposal
@@ -48,12 +49,14 @@ __all__ = [
     "FieldError",
     "Group",
     "GroupExplanation",
+    "GroupUsage",
     "HydraError",
     "InvalidJob",
     "Job",
     "JobChecked",
     "JobExplanation",
     "JobSubmitted",
+    "JobUsage",
     "LogPart",
     "LogPiece",
     "Maintenance",

@@ -51,6 +51,7 @@ from contract.jobs import (
     Output,
     Task,
 )
+from contract.jobusage import JobUsage
 from contract.nodes import DrainPreview, Maintenance, Node, NodeContainer
 from contract.queues import Queue, QueueRight
 from contract.subclusters import Overview, SubCluster
@@ -232,6 +233,10 @@ class Client(
     def job_places(self, job_id: int) -> JobPlaces:
         """The sub-clusters in which the job was given containers, the first one first."""
         return answers.read(JobPlaces, self._get(f"/jobs/{job_id}/places"))
+
+    def job_usage(self, job_id: int) -> JobUsage:
+        """What the job's ended attempts used of what they asked for, by group, and a size that would do."""
+        return answers.read(JobUsage, self._get(f"/jobs/{job_id}/usage"))
 
     def events(self, job_id: int, *, newest_first: bool = False) -> Iterator[Event]:
         order = {"order": "newest"} if newest_first else {}

@@ -172,6 +172,7 @@ RULES: dict[tuple[str, str], Rule] = {
     ("GET", "api/v1/jobs/<int:job_id>/tasks"): Rule(SEEN),
     ("GET", "api/v1/jobs/<int:job_id>/containers"): Rule(SEEN),
     ("GET", "api/v1/jobs/<int:job_id>/places"): Rule(SEEN),
+    ("GET", "api/v1/jobs/<int:job_id>/usage"): Rule(SEEN),
     ("GET", "api/v1/jobs/<int:job_id>/receivers"): Rule(SEEN),
     ("GET", "api/v1/jobs/<int:job_id>/events"): Rule(SEEN),
     ("GET", "api/v1/jobs/<int:job_id>/outputs"): Rule(SEEN),
