@@ -7,7 +7,10 @@ with Client("http://127.0.0.1:8470", token) as hydra:
 """
 
 from client.api import Client
+from client.conversion import convert
+from client.copying import Copied
 from client.errors import HydraError, InvalidJob, Unreachable
+from client.imports import Converted
 from client.policycalls import Pushed
 from contract.accounts import Me
 from contract.jobs import (
@@ -23,6 +26,7 @@ from contract.jobs import (
     Output,
     Task,
 )
+from contract.jobusage import GroupUsage, JobUsage
 from contract.nodes import DrainPreview, Maintenance, Node
 from contract.plans import PolicyPlan
 from contract.policies import Policy, PolicyChange, PolicyDiff, PolicyOverride, Proposal
@@ -38,17 +42,21 @@ __all__ = [
     "Artifact",
     "Client",
     "Container",
+    "Converted",
+    "Copied",
     "DrainPreview",
     "Event",
     "FieldError",
     "Group",
     "GroupExplanation",
+    "GroupUsage",
     "HydraError",
     "InvalidJob",
     "Job",
     "JobChecked",
     "JobExplanation",
     "JobSubmitted",
+    "JobUsage",
     "LogPart",
     "LogPiece",
     "Maintenance",
@@ -69,4 +77,5 @@ __all__ = [
     "SubCluster",
     "Task",
     "Unreachable",
+    "convert",
 ]

@@ -22,8 +22,9 @@ import httpx
 from client import answers, config, jobfile
 from client.accounts import AccountCalls
 from client.comparison import ComparisonCalls
+from client.conversion import Brought, Spec, taken
+from client.copying import CopyCalls
 from client.errors import HydraError, client_error, locating
-from client.execs import ExecCalls
 from client.jobcalls import JobCalls
 from client.logcalls import PATIENCE_S, LogCalls
 from client.policycalls import PolicyCalls
@@ -51,6 +52,7 @@ from contract.jobs import (
     Output,
     Task,
 )
+from contract.jobusage import JobUsage
 from contract.nodes import DrainPreview, Maintenance, Node, NodeContainer
 from contract.queues import Queue, QueueRight
 from contract.subclusters import Overview, SubCluster
@@ -58,7 +60,6 @@ from contract.waiting import JobExplanation
 from wire.arrays import Scalar
 
 A = TypeVar("A", bound=Answer)
-Spec = dict[str, Any]
 OnUpload = Callable[[jobfile.LocalFile, int], None]  # the file, bytes sent so far; its size at once when it is there
 PREFIX = "/api/v1"
 _BLOCK_BYTES = 256 * 1024
@@ -69,7 +70,7 @@ class Client(
     JobCalls,
     ScheduleCalls,
     LogCalls,
-    ExecCalls,
+    CopyCalls,
     PolicyCalls,
     RolloutCalls,
     SubClusterCalls,
@@ -135,27 +136,32 @@ class Client(
         parameters: Mapping[str, Scalar] | None = None,
         idempotency_key: str | None = None,
         on_upload: OnUpload | None = None,
+        accept_losses: bool = False,
     ) -> JobSubmitted:
         """Upload the files a job brings and submit it; returns once the cluster will not forget it.
 
         ``warnings`` of the answer say what keeps it from ever starting.
-        ``job`` is a job file's path, or the same as a dict (its sources relative to the working folder).
-        ``parameters``: values of those that the job declares.
+        ``job`` is a job file's path, or the same as a dict (its sources relative to the working folder); or the path of
+        a batch script or a Kubernetes Job, which is converted. What that loses of it is refused as ``InvalidJob``
+        unless ``accept_losses``; ``client.convert`` tells it before. ``parameters``: values of those that the job
+        declares.
         A repeat with the same ``idempotency_key`` returns the first answer; by default every call has its own.
         """
         headers = {"Idempotency-Key": idempotency_key or uuid.uuid4().hex}
-        text = None if isinstance(job, dict) else jobfile.read_text(Path(job))
-        with locating(text):
-            packed = self._packed(job, parameters, on_upload, text)
-            body = packed.spec
-            with packed.as_written():
-                answer = self._transport.request("POST", f"{PREFIX}/jobs", json=body, headers=headers, repeatable=True)
+        found = taken(job, accept_losses=accept_losses)
+        packed = self._packed(found, parameters, on_upload)
+        body = packed.spec
+        with locating(found.source), packed.as_written():
+            answer = self._transport.request("POST", f"{PREFIX}/jobs", json=body, headers=headers, repeatable=True)
         return answers.read(JobSubmitted, answer.json())
 
-    def submit_many(self, jobs: Sequence[Spec | str | Path], *, idempotency_key: str | None = None) -> list[int]:
-        """Submit up to 1000 jobs, all or none; returns their ids in order."""
+    def submit_many(
+        self, jobs: Sequence[Spec | str | Path], *, idempotency_key: str | None = None, accept_losses: bool = False
+    ) -> list[int]:
+        """Submit up to 1000 jobs, each as ``submit`` takes one, all or none; returns their ids in order."""
         headers = {"Idempotency-Key": idempotency_key or uuid.uuid4().hex}
-        body = {"jobs": [self._packed(job).spec for job in jobs]}
+        found = [taken(job, accept_losses=accept_losses) for job in jobs]
+        body = {"jobs": [self._packed(each).spec for each in found]}
         answer = self._transport.request("POST", f"{PREFIX}/jobs/bulk", json=body, headers=headers, repeatable=True)
         return [int(each) for each in answer.json()["ids"]]
 
@@ -228,6 +234,10 @@ class Client(
     def job_places(self, job_id: int) -> JobPlaces:
         """The sub-clusters in which the job was given containers, the first one first."""
         return answers.read(JobPlaces, self._get(f"/jobs/{job_id}/places"))
+
+    def job_usage(self, job_id: int) -> JobUsage:
+        """What the job's ended attempts used of what they asked for, by group, and a size that would do."""
+        return answers.read(JobUsage, self._get(f"/jobs/{job_id}/usage"))
 
     def events(self, job_id: int, *, newest_first: bool = False) -> Iterator[Event]:
         order = {"order": "newest"} if newest_first else {}
@@ -322,19 +332,13 @@ class Client(
 
     def _packed(
         self,
-        job: Spec | str | Path,
+        job: Brought,
         parameters: Mapping[str, Scalar] | None = None,
         on_upload: OnUpload | None = None,
-        text: str | None = None,
     ) -> jobfile.Packed:
-        """What the server is sent of a job. text: of its file, where that was read already."""
-        if isinstance(job, dict):
-            packed = jobfile.pack(jobfile.given(job, parameters), Path())
-        else:
-            path = Path(job)
-            text = jobfile.read_text(path) if text is None else text
-            with locating(text):
-                packed = jobfile.pack(jobfile.given(jobfile.parse(text, path), parameters), path.parent)
+        """What the server is sent of a job, whose files are there then."""
+        with locating(job.source):
+            packed = jobfile.pack(jobfile.given(job.spec, parameters), job.base)
         self.upload_all(packed.uploads, on_upload)
         return packed
 

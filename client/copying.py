@@ -1,8 +1,9 @@
-"""Files into containers and out of them, as tar archives that a ``tar`` there writes or reads."""
+"""Files into containers and out of them, as tar archives that a ``tar`` there writes or reads; a part of ``Client``."""
 
 from __future__ import annotations
 
 import io
+import os
 import shutil
 import tarfile
 import threading
@@ -11,16 +12,24 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from client.api import Client
 from client.copywords import not_here, not_put, not_started, not_taken
 from client.errors import HydraError, client_error
-from client.execs import Piece, Running
+from client.execs import ExecCalls, Piece, Running
 
 BLOCK = 64 << 10
 NAMELESS = ("", "..")  # last parts of paths that say nothing of a name
 WORDS_MAX = 4000  # of what tar complains of
 OnFile = Callable[[str], None]
 _Filter = Callable[[tarfile.TarInfo], tarfile.TarInfo | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Copied:
+    """``files``: names of the files and folders, below the destination's or as paths here. left: so many links, files
+    with holes and other things stayed where they are."""
+
+    files: list[str]
+    left: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +46,28 @@ class Place:
     @property
     def name(self) -> str:
         return PurePosixPath(self.path).name
+
+
+class CopyCalls(ExecCalls):
+    def copy_in(self, source: str | Path, container: str, path: str = ".") -> Copied:
+        """Put a file or a folder of this machine into a live container of a job that you may change.
+
+        path: under that name, or into that folder where it ends with ``/``, which has to be there; of the task's
+        folder unless it begins with ``/``. A link is what it leads to; links below a folder stay here. The container
+        needs ``tar``. ``HydraError`` names what could not be read or written, and on which side.
+        """
+        files: list[str] = []
+        return Copied(files, bring(self, Path(source), Place(container, path), files.append))
+
+    def copy_out(self, container: str, path: str, destination: str | Path) -> Copied:
+        """Bring a file or a folder out of a live container of a job that you may change.
+
+        destination: under that name, or into that folder where it is one or ends with ``/``; it is made. Otherwise as
+        ``copy_in``.
+        """
+        files: list[str] = []
+        inside = os.fspath(destination).endswith("/")
+        return Copied(files, fetch(self, Place(container, path), Path(destination), files.append, inside=inside))
 
 
 class _Read(io.RawIOBase):
@@ -83,7 +114,7 @@ class _Written(io.RawIOBase):
         return len(data)
 
 
-def fetch(client: Client, source: Place, to: Path, told: OnFile, *, inside: bool = False) -> int:
+def fetch(client: ExecCalls, source: Place, to: Path, told: OnFile, *, inside: bool = False) -> int:
     """Bring a file or a folder here: into ``to`` where that is a folder or ``inside`` is wanted, else under that name.
 
     Links, files with holes and what is neither a file nor a folder stay there; returns how many did.
@@ -153,7 +184,7 @@ def _extract(archive: tarfile.TarFile, member: tarfile.TarInfo, path: Path) -> b
     return True
 
 
-def bring(client: Client, source: Path, to: Place, told: OnFile) -> int:
+def bring(client: ExecCalls, source: Path, to: Place, told: OnFile) -> int:
     """Put a file or a folder there: into ``to`` where that ends with ``/`` or ``..``, else under that name.
 
     A link is what it leads to, under its own name. Links below a folder, and what is neither a file nor a folder, stay

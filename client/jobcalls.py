@@ -53,9 +53,15 @@ class JobCalls:
         answer = self._transport.request("PUT", f"{_JOBS}/{job_id}/spec", json=body)
         return answers.read(JobUpdated, answer.json())
 
-    def rollback(self, job_id: int, revision: int, to: int | None = None, **rules: float | None) -> JobDetail:
-        """Have a service run what it ran in a revision before; ``to`` None: in the last that did not fail."""
-        return self._change(job_id, "rollback", {"to": to, "revision": revision} | _said(rules))
+    def rollback(self, job_id: int, revision: int, to: int | None = None, **rules: float | None) -> JobUpdated:
+        """Have a service run what it ran in a revision before; ``to`` None: in the last that did not fail.
+
+        revision: as of ``update``. rules: ``max_unavailable``, ``max_surge``, ``min_ready_s``; it is not taken back
+        itself. ``changes`` of the answer are from what it runs.
+        """
+        body = {"to": to, "revision": revision} | _said(rules)
+        answer = self._transport.request("POST", f"{_JOBS}/{job_id}/rollback", json=body)
+        return answers.read(JobUpdated, answer.json())
 
     def revisions(self, job_id: int) -> list[Revision]:
         """What a service ran and runs, the newest first."""

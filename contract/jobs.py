@@ -121,7 +121,7 @@ class JobDetail(Job):
 
 class JobUpdated(JobDetail):
     """``unchanged``: it runs what was asked for already, and nothing was begun. warnings: as of a submit. changes:
-    as of a revision."""
+    as of a revision, from what it runs."""
 
     model_config = ALL_SAID
 
@@ -394,7 +394,8 @@ class UpdateRequest(RolloutRequest):
 
 
 class RollbackRequest(RolloutRequest):
-    """``to``: a revision that the job had; without it the one before."""
+    """``to``: a revision that the job had; without it the one before. It is not taken back itself, so that
+    ``deadline_s`` and ``max_failures`` mean nothing to it."""
 
     to: Annotated[Whole, Field(ge=1, lt=2**31)] | None = None
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 import yaml
 
-from client import jobfile
-from client.errors import client_error
-from client.imports import Converted, converted, slurm
+from client import conversion
+from client.errors import Source, client_error
+from client.imports import Converted
 from client.screen import Format, OutputOption, print_json, say
 
 AcceptOption = Annotated[
@@ -21,8 +20,6 @@ AcceptOption = Annotated[
 SetOption = Annotated[
     list[str], typer.Option("--set", metavar="NAME=VALUE", help="The value of a parameter of the job file; repeatable.")
 ]
-_WORD = re.compile(r"[\w./-]+")
-_FILES_MAX = 100  # that a script brings by naming them
 
 
 class _Readable(yaml.SafeDumper):
@@ -36,24 +33,22 @@ def _text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
 _Readable.add_representer(str, _text)
 
 
-def brought(file: Path, *, accept_losses: bool) -> tuple[dict[str, Any], str | dict[str, int]]:
-    """The job that a file of any kind describes, and where its fields stand: a job file's text, or lines of another.
+def brought(file: Path, *, accept_losses: bool) -> tuple[dict[str, Any], Source]:
+    """The job that a file of any kind describes, and where its fields stand.
 
     What was made of a script or a manifest is told on stderr. ``HydraError`` where something essential is lost and that
     was not accepted.
     """
-    text = jobfile.read_text(file)
-    made = _made(text, file)
-    if made is None:
-        return jobfile.parse(text, file), text
-    _tell(made, file, brief=True)
-    if made.lost and not accept_losses:
+    found = conversion.brought(file)
+    if found.made:
+        _tell(found.made, file, brief=True)
+    if found.made and found.made.lost and not accept_losses:
         raise client_error(
-            f"{len(made.lost)} of what it says would be lost, see above; nothing was submitted",
+            f"{len(found.made.lost)} of what it says would be lost, see above; nothing was submitted",
             field_name=str(file),
             remedy="Add --accept-losses, or write it as a job file: hydractl convert FILE > job.yaml",
         )
-    return made.spec, made.places
+    return found.spec, found.source
 
 
 def as_text(spec: dict[str, Any]) -> str:
@@ -73,15 +68,6 @@ def settings(pairs: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def _made(text: str, file: Path) -> Converted | None:
-    made = converted(text, file.name)
-    if made and made.source == slurm.SOURCE:
-        found = beside(text, file)
-        if found:
-            made.spec["files"] = [{"path": name, "source": name} for name in found]
-    return made
-
-
 def _tell(made: Converted, file: Path, *, brief: bool = False) -> None:
     say(f"{'stdin' if str(file) == '-' else file} is {made.source}.")
     for line in made.lines(brief=brief):
@@ -90,31 +76,12 @@ def _tell(made: Converted, file: Path, *, brief: bool = False) -> None:
         say(f"brought, as it names them: {', '.join(entry['path'] for entry in made.spec['files'])}")
 
 
-def beside(script: str, file: Path) -> list[str]:
-    """Files in or below the script's folder that some word of the script names, in its order; never a folder."""
-    found: dict[str, None] = {}
-    for line in script.split("\n"):
-        for word in () if line.lstrip().startswith("#") else _WORD.findall(line):
-            path = PurePosixPath(word)
-            if path.is_absolute() or ".." in path.parts or str(path) in (".", file.name) or str(path) in found:
-                continue
-            if len(word) <= 255 and (file.parent / path).is_file():
-                found[str(path)] = None
-    return list(found)[:_FILES_MAX]
-
-
 def convert(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A batch script or a Kubernetes Job; - is stdin.")],
     output: OutputOption = Format.table,
 ) -> None:
     """Print a batch script or a Kubernetes Job as a job file; stderr tells what was understood. No server is asked."""
-    made = _made(jobfile.read_text(file), file)
-    if made is None:
-        raise client_error(
-            "is neither a batch script nor a Kubernetes manifest",
-            field_name=str(file),
-            remedy="A script begins with #!, a manifest with apiVersion:; a job file is checked by hydractl validate",
-        )
+    made = conversion.convert(file)
     _tell(made, file)
     if output is Format.json:
         print_json(made.spec)

@@ -9,12 +9,11 @@ import re
 import sys
 from collections.abc import Callable, Iterable
 from itertools import islice
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from client import copying, terminal
+from client import terminal
 from client.api import Client
 from client.commands.common import complete_target, connected
 from client.errors import HydraError, client_error
@@ -153,18 +152,15 @@ def cp(
     if (here is None) == (there is None):
         remedy = "Write JOB/GROUP/INDEX:PATH for it; a path here that holds ':' begins with ./"
         raise client_error("one of both has to be in a container", field_name="source", remedy=remedy)
-    names: list[str] = []
-    left = 0
     with connected(ctx) as client:
         if here is not None:
-            into = destination.endswith("/")
-            left = copying.fetch(client, _place(client, *here), Path(destination), names.append, inside=into)
+            copied = client.copy_out(*_place(client, *here), destination)
         elif there is not None:
-            left = copying.bring(client, Path(source), _place(client, *there), names.append)
-    if left:
-        say(f"Left out: {left} links, files with holes, and other things that are neither files nor folders.")
-    shown = [os.fsencode(name).decode(errors="replace") for name in names]  # whatever bytes a name is made of
-    many = counted(len(names), "file or folder", "files and folders")
+            copied = client.copy_in(source, *_place(client, *there))
+    if copied.left:
+        say(f"Left out: {copied.left} links, files with holes, and other things that are neither files nor folders.")
+    shown = [os.fsencode(name).decode(errors="replace") for name in copied.files]  # whatever bytes a name is made of
+    many = counted(len(shown), "file or folder", "files and folders")
     told({"files": shown}, f"{many} copied", output)
 
 
@@ -174,8 +170,9 @@ def _split(text: str) -> tuple[str, str] | None:
     return (target, path) if colon and not target.startswith((".", "/")) else None
 
 
-def _place(client: Client, target: str, path: str) -> copying.Place:
-    return copying.Place(container_of(client, parse_target(target)), path or ".")
+def _place(client: Client, target: str, path: str) -> tuple[str, str]:
+    """The container, and the path in it."""
+    return container_of(client, parse_target(target)), path or "."
 
 
 def port_forward(

@@ -20,13 +20,14 @@ from client.commands.nodes import find, moment
 from client.commands.receivers import tells
 from client.commands.services import undoing
 from client.commands.views import view_named
-from client.errors import InvalidJob, locating, placed
+from client.errors import InvalidJob, client_error, locating, placed
 from client.follow import Printer, follow_job, where_it_says
 from client.looking import Looking, WatchOption, listed, picking, sorting
 from client.progress import headline, rollout_line, uploading, watching
 from client.screen import Column, Format, OutputOption, duration, plain, print_json, say, show, show_one, told
 from contract.jobs import Container, Event, Group, Job, JobDetail, JobPlace, Task
 from contract.jobspec import JobSpec
+from contract.jobusage import GroupUsage
 from contract.parameters import fill
 from wire import arrays
 from wire.counts import counted
@@ -248,7 +249,7 @@ def job(ctx: typer.Context, job: JobArgument, output: OutputOption = Format.tabl
         if output is Format.json:
             print_json(answer)
             return
-        undone, receivers = undoing(client, answer), client.job_receivers(job)
+        undone, receivers, used = undoing(client, answer), client.job_receivers(job), client.job_usage(job).results
     pairs = [
         ("job", answer.id), ("name", answer.name), ("state", answer.state), ("message", answer.message),
         ("waiting", answer.waiting), ("kind", answer.kind), ("queue", answer.queue), ("owner", answer.owner),
@@ -257,6 +258,7 @@ def job(ctx: typer.Context, job: JobArgument, output: OutputOption = Format.tabl
         ("took", duration(answer.started_at, answer.finished_at)),
         ("revision", rollout_line(answer)), ("undone", undone), ("schedule", _schedule(answer)),
         ("page", answer.tracking and server + answer.tracking), *(("tells", tells(each)) for each in receivers),
+        *(("better size", f"{each.group}: {each.hint}") for each in used if not each.fits),
     ]  # fmt: skip
     show_one(answer, pairs, output)
     columns: list[Column[Group]] = [
@@ -329,6 +331,12 @@ PLACES: list[Column[JobPlace]] = [
     ("SUB-CLUSTER", lambda p: p.sub_cluster), ("FIRST", lambda p: p.first_at), ("LAST", lambda p: p.last_at),
     ("CONTAINERS", lambda p: p.containers), ("RUNNING", lambda p: p.running),
 ]  # fmt: skip
+USAGE: list[Column[GroupUsage]] = [
+    ("GROUP", lambda u: u.group), ("MEASURED", lambda u: u.measured), ("MIB", lambda u: u.memory_mib),
+    ("PEAK MIB", lambda u: u.peak_memory_mib), ("P95 MIB", lambda u: u.p95_memory_mib),
+    ("MILLICORES", lambda u: u.vcores_milli), ("MEAN BUSY", lambda u: u.mean_vcores_milli),
+    ("P95 BUSY", lambda u: u.p95_vcores_milli), ("BETTER SIZE", lambda u: u.hint),
+]  # fmt: skip
 EVENTS: list[Column[Event]] = [("AT", lambda e: e.at), ("WHAT", lambda e: e.kind), ("MESSAGE", lambda e: e.message)]
 
 
@@ -338,6 +346,9 @@ def containers(
     task: Annotated[str | None, typer.Option(help="Of this task only: GROUP/INDEX.")] = None,
     limit: Annotated[int, typer.Option("--limit", "-n", min=0, help="At most so many; 0: all.")] = 200,
     places: Annotated[bool, typer.Option("--places", help="Only where they were, and since when.")] = False,
+    usage: Annotated[
+        bool, typer.Option("--usage", help="Only what those that ended used of what they asked for, by group.")
+    ] = False,
     sort: Annotated[str | None, sorting(CONTAINERS)] = None,
     columns: Annotated[str | None, picking(CONTAINERS)] = None,
     watch: WatchOption = None,
@@ -345,9 +356,13 @@ def containers(
 ) -> None:
     """A job's containers: every attempt of its tasks, where it ran and how it ended."""
     look, nothing = Looking(sort, columns, watch), "No containers yet."
+    if places and usage:
+        raise client_error("does not go with --places", field_name="usage", remedy="Leave one of them out.")
     with connected(ctx) as client:
         if places:
             listed(lambda: client.job_places(job).results, PLACES, output, nothing=nothing, look=look)
+        elif usage:
+            listed(lambda: client.job_usage(job).results, USAGE, output, nothing=nothing, look=look)
         else:
             found = partial(client.containers, job, task=task)
             listed(found, CONTAINERS, output, nothing=nothing, limit=limit, look=look)

@@ -117,8 +117,7 @@ def update(
         elif dry_run:
             _told_before(done, f"would be rolled out as revision {asked.known + 1}: {file}", output)
         elif wait and not done.unchanged:
-            for each in done.changes if output is not Format.json else ():
-                say(printable(each))
+            _say(done.changes, output)
             _attend(client, job, asked, output)
         else:
             _told(done, f"asked to roll {file} out", output, done.changes)
@@ -142,9 +141,11 @@ def rollback(
         asked = _asking(client, job, revision, wait)
         done = client.rollback(job, asked.known, to, **rules)
         if wait:
+            _say(done.changes, output)
             _attend(client, job, asked, output)
         else:
-            _told(done, f"asked to go back to {'the revision before' if to is None else f'revision {to}'}", output)
+            what = f"asked to go back to {'the revision before' if to is None else f'revision {to}'}"
+            _told(done, what, output, done.changes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,6 +232,11 @@ def revisions(ctx: typer.Context, job: JobArgument, output: OutputOption = Forma
 
 def _became(r: Revision, newest: int | None) -> str:
     return ", ".join(filter(None, (r.outcome, "in force" if r.revision == newest else ""))) or "followed by another"
+
+
+def _say(changes: Sequence[str], output: Format) -> None:
+    for each in changes if output is not Format.json else ():
+        say(printable(each))
 
 
 def _told(job: JobDetail, what: str, output: Format, changes: Sequence[str] = ()) -> None:

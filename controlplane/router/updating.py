@@ -69,8 +69,11 @@ def update(user: User, actor: Actor, job: Job, asked: UpdateRequest) -> tuple[li
     return changes, warned
 
 
-def rollback(user: User, actor: Actor, job: Job, asked: RollbackRequest) -> None:
-    """Ask the home to roll out what the job ran before, the last that did not fail unless one is named."""
+def rollback(user: User, actor: Actor, job: Job, asked: RollbackRequest) -> list[str]:
+    """Ask the home to roll out what the job ran before, the last that did not fail unless one is named.
+
+    What differs from what the job runs.
+    """
     actions.refuse_others(job)
     kept = services.revisions(job)
     others = [r for r in kept[:-1] if asked.to in (None, r["revision"])]
@@ -86,8 +89,10 @@ def rollback(user: User, actor: Actor, job: Job, asked: RollbackRequest) -> None
     _claim(user, job, Live(size=max(0, target["size"] - job.spec_bytes)), "to")
     spec = services.specification(job, target["revision"])
     before = Job.objects.values_list("spec", flat=True).get(pk=job.pk)
-    what = {"size": target["size"], "back": target["revision"], "changes": _changes(before, spec)}
-    _ask(user, actor, job, asked, what | {"spec": spec})
+    changes = _changes(before, spec)
+    what = {"spec": spec, "size": target["size"], "back": target["revision"], "changes": changes}
+    _ask(user, actor, job, asked, what)
+    return changes
 
 
 def _changes(before: Json, after: Json) -> list[str]:

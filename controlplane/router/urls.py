@@ -91,6 +91,7 @@ api = [
     path("jobs/<int:job_id>/containers", jobs.JobContainers.as_view(), name="job-containers"),
     path("jobs/<int:job_id>/logs", logsearch.JobLogs.as_view(), name="job-logs"),
     path("jobs/<int:job_id>/places", jobs.JobPlaces.as_view(), name="job-places"),
+    path("jobs/<int:job_id>/usage", jobs.JobUsage.as_view(), name="job-usage"),
     path("jobs/<int:job_id>/receivers", receivers.JobReceivers.as_view(), name="job-receivers"),
     path("jobs/<int:job_id>/events", jobs.JobEvents.as_view(), name="job-events"),
     path("jobs/<int:job_id>/outputs", jobs.JobOutputs.as_view(), name="job-outputs"),

@@ -112,18 +112,24 @@ def test_a_service_is_scaled_and_restarted_from_its_page(signed_in: Page, tenant
     signed_in.get_by_role("button", name="Roll out").click()
     expect(signed_in.get_by_test_id("revision")).to_contain_text("2")
     wait_until(lambda: not tenant.job(job.id).rollout, 60, "the revision is rolled out")
-    signed_in.get_by_role("button", name="Roll back", exact=True).click()
-    asked = signed_in.get_by_role("dialog")
+    _roll_back(signed_in, tenant, job.id)
+
+
+def _roll_back(page: Page, tenant: Client, job_id: int) -> None:
+    page.get_by_role("button", name="Roll back", exact=True).click()
+    asked = page.get_by_role("dialog")
     expect(asked.get_by_label("The last one that did not fail")).to_be_checked()
     first = asked.get_by_label(re.compile(r"Revision 1.*by tenant"))
     first.check()
-    expect(asked).to_contain_text(f"hydractl rollback {job.id} --to 1")
-    assert barriers(signed_in) == []
+    asked.get_by_text("How carefully").click()
+    asked.get_by_label("Serves after").fill("1")
+    expect(asked).to_contain_text(f"hydractl rollback {job_id} --to 1 --min-ready 1")
+    assert barriers(page) == []
     asked.get_by_role("button", name="Roll back", exact=True).click()
-    expect(signed_in.get_by_test_id("revision")).to_contain_text("3")
-    assert tenant.revisions(job.id)[0].back == 1
-    signed_in.get_by_role("radiogroup", name="Parts of the job").get_by_text("Revisions").click()
-    rows = signed_in.get_by_role("table", name="Revisions, the newest first").get_by_role("row")
+    expect(page.get_by_test_id("revision")).to_contain_text("3")
+    assert tenant.revisions(job_id)[0].back == 1
+    page.get_by_role("radiogroup", name="Parts of the job").get_by_text("Revisions").click()
+    rows = page.get_by_role("table", name="Revisions, the newest first").get_by_role("row")
     expect(rows.nth(1)).to_contain_text("Back to what 1 ran")
     expect(rows.nth(1)).to_contain_text("in force")
     expect(rows.nth(2)).to_contain_text("web.grace_s: 1 -> 0")

@@ -23,6 +23,7 @@ from contract.jobs import (
 from contract.jobs import JobDetail as JobDetailAnswer
 from contract.jobs import JobPlaces as JobPlacesAnswer
 from contract.jobspec import JobRequest
+from contract.jobusage import JobUsage as JobUsageAnswer
 from contract.problems import FieldError
 from contract.waiting import JobExplanation
 from controlplane.router import cluster, impossible, submission
@@ -30,7 +31,7 @@ from controlplane.statestore.actions import jobs as actions
 from controlplane.statestore.actions.jobs import MAX_BULK, Once
 from controlplane.statestore.errors import Invalid
 from controlplane.statestore.models import Job, TaskGroup
-from controlplane.statestore.queries.jobs import containers, listing, outputs, reasons, tasks, veil
+from controlplane.statestore.queries.jobs import containers, listing, outputs, reasons, tasks, usage, veil
 from wire.states import TaskState
 
 from .common import (
@@ -277,6 +278,13 @@ class JobPlaces(View):
     def get(self, request: Request, job_id: int) -> Response:
         """The sub-clusters in which the job was given containers, since when, and how many."""
         return Response(containers.places(job_of(request, job_id)))
+
+
+class JobUsage(View):
+    @extend_schema(operation_id="jobs_usage", responses=answers({200: JobUsageAnswer}))
+    def get(self, request: Request, job_id: int) -> Response:
+        """What the job's ended attempts used of what they asked for, by group, and a size that would do."""
+        return Response(usage.usage(job_of(request, job_id)))
 
 
 def _task(job_id: int, name: str | None) -> tuple[int, int] | None:

@@ -82,13 +82,17 @@ class JobSpecification(View):
 
 class JobRollback(View):
     @extend_schema(
-        operation_id="jobs_rollback", request=RollbackRequest, responses=answers({202: JobDetail}, 409, 412, 415)
+        operation_id="jobs_rollback", request=RollbackRequest, responses=answers({202: JobUpdated}, 409, 412, 415)
     )
     def post(self, request: Request, job_id: int) -> Response:
-        """Have a service run what it ran before, as its next revision; also while another one is being rolled out."""
+        """Have a service run what it ran before, as its next revision; also while another one is being rolled out.
+
+        ``changes`` tells what is different from what it runs. It is not taken back itself, whatever becomes of it.
+        """
         job = changeable_job(request, job_id)
-        updating.rollback(account(request), actor(request), job, body(request, RollbackRequest))
-        return Response(listing.detail(account(request), job_id), status=202)
+        changes = updating.rollback(account(request), actor(request), job, body(request, RollbackRequest))
+        said = {"unchanged": False, "changes": changes, "warnings": []}
+        return Response((listing.detail(account(request), job_id) or {}) | said, status=202)
 
 
 class JobRevisions(View):

@@ -656,6 +656,28 @@ export interface components {
             /** @default 0 */
             timeout_s?: number | string;
         };
+        /**
+         * @description Of a group's attempts that have ended, what they used, beside what each asks for now.
+         *
+         *     attempts: those that were looked at; measured: of these, those whose peak of memory is known. ``*_vcores_milli``:
+         *     cores that an attempt was busy with on average while it ran, in thousandths; ``p95``: what 95 % did not exceed.
+         *     ``better_*``: a size that would do, null where the one asked for may stay. hint: that size in words, or why none is
+         *     given.
+         */
+        GroupUsage: {
+            attempts: number;
+            better_memory_mib: number | null;
+            better_vcores_milli: number | null;
+            group: string;
+            hint: string;
+            mean_vcores_milli: number;
+            measured: number;
+            memory_mib: number;
+            p95_memory_mib: number;
+            p95_vcores_milli: number;
+            peak_memory_mib: number;
+            vcores_milli: number;
+        };
         /** @description Bounds on what the stages' sub-clusters may do; one that is left out is not looked at. */
         Guards: {
             /**
@@ -923,7 +945,7 @@ export interface components {
         };
         /**
          * @description ``unchanged``: it runs what was asked for already, and nothing was begun. warnings: as of a submit. changes:
-         *     as of a revision.
+         *     as of a revision, from what it runs.
          */
         JobUpdated: {
             admitted_at: string | null;
@@ -963,6 +985,11 @@ export interface components {
             waiting: string | null;
             /** @default [] */
             warnings: components["schemas"]["FieldError"][];
+        };
+        /** @description Each group of a job, in its order. ``complete``: whether all attempts that have ended were looked at. */
+        JobUsage: {
+            complete: boolean;
+            results: components["schemas"]["GroupUsage"][];
         };
         /** @description ``token`` is shown this once. */
         JoinToken: {
@@ -2181,7 +2208,10 @@ export interface components {
             /** @enum {string} */
             role: "operator" | "tenant" | "viewer";
         };
-        /** @description ``to``: a revision that the job had; without it the one before. */
+        /**
+         * @description ``to``: a revision that the job had; without it the one before. It is not taken back itself, so that
+         *     ``deadline_s`` and ``max_failures`` mean nothing to it.
+         */
         RollbackRequest: {
             /** @default 600 */
             deadline_s?: number;

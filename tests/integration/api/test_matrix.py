@@ -173,6 +173,7 @@ RULES: dict[tuple[str, str], Rule] = {
     ("GET", "api/v1/jobs/<int:job_id>/containers"): Rule(SEEN),
     ("GET", "api/v1/jobs/<int:job_id>/logs"): Rule(SEEN, query="?contains=error"),
     ("GET", "api/v1/jobs/<int:job_id>/places"): Rule(SEEN),
+    ("GET", "api/v1/jobs/<int:job_id>/usage"): Rule(SEEN),
     ("GET", "api/v1/jobs/<int:job_id>/receivers"): Rule(SEEN),
     ("GET", "api/v1/jobs/<int:job_id>/events"): Rule(SEEN),
     ("GET", "api/v1/jobs/<int:job_id>/outputs"): Rule(SEEN),

@@ -220,9 +220,13 @@ def test_an_update_is_of_the_revision_that_is_known(world: World) -> None:
     assert stale.status_code == 412 and "revision 2" in stale.json()["detail"]
     busy = put(world, mine, spec, revision=2)
     assert busy.status_code == 409 and "roll back to 1 first" in busy.json()["detail"]
+    kept[0]["spec"] = spec | {"groups": [spec["groups"][0] | {"grace_s": 7.0}, *spec["groups"][1:]]}
+    Job.objects.filter(pk=mine).update(revisions=kept)
     back = world["tenant"].post(f"jobs/{mine}/rollback", {"revision": 2})
     assert back.status_code == 202, back.content
-    assert Intent.objects.get(kind="update").payload["back"] == 1
+    asked = Intent.objects.get(kind="update").payload
+    assert asked["back"] == 1 and asked["changes"] == back.json()["changes"] != []
+    assert "web.grace_s" in back.json()["changes"][0] and back.json()["unchanged"] is False
     listed = world["tenant"].get(f"jobs/{mine}/revisions").json()["results"]
     assert [(r["revision"], r["by"], r["changes"]) for r in listed] == [
         (2, "ann", ["web.retries: 0 -> 1"]), (1, "ann", []),

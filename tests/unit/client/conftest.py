@@ -25,6 +25,7 @@ import pytest
 from contract.accounts import Me
 from contract.artifacts import Kept, KeptArtifact, MadeBy
 from contract.jobs import Container, Group, JobChecked, JobDetail, LogPart, Outlook, Output, Task
+from contract.jobusage import GroupUsage
 from contract.nodes import Node, NodeContainer
 from contract.queues import Queue
 from contract.schedules import Schedule, ScheduleDetail
@@ -55,6 +56,7 @@ class Cluster:
     keys: dict[str, dict[str, Any]] = field(default_factory=dict)
     artifacts: dict[str, bytes] = field(default_factory=dict)
     tasks: list[dict[str, Any]] = field(default_factory=list)
+    used: list[dict[str, Any]] = field(default_factory=list)  # by groups of any job
     nodes: list[dict[str, Any]] = field(default_factory=list)
     containers: list[dict[str, Any]] = field(default_factory=list)
     overview: dict[str, Any] = field(default_factory=dict)
@@ -227,6 +229,10 @@ def containers(cluster: Cluster, request: Request, _job: str) -> Answer:
     return page([c for c in found if wanted in (None, f"{c['group']}/{c['index']}")], request)
 
 
+def usage(cluster: Cluster, request: Request, _job: str) -> Answer:
+    return 200, {}, {"results": [said_by_the_api(GroupUsage, **u) for u in cluster.used], "complete": True}
+
+
 def nodes(cluster: Cluster, request: Request) -> Answer:
     wanted = request.query.get("name")
     found = [said_by_the_api(Node, **n) for n in cluster.nodes]
@@ -320,7 +326,7 @@ def changed(cluster: Cluster, request: Request, number: str, what: str) -> Answe
         return status, headers, found
     if what == "retry":
         return submit(cluster, replace(request, body=json.dumps(found["spec"]).encode()))
-    if what == "spec":
+    if what in ("spec", "rollback"):
         found = found | {"warnings": cluster.warnings, "changes": cluster.changes}
     if what in ("scale", "restart", "spec", "rollback"):
         return 200 if found.get("unchanged") else 202, headers, found
@@ -346,6 +352,7 @@ ROUTES: list[tuple[str, Callable[..., Answer]]] = [
     (r"POST /jobs/(\d+)/(kill|retry|priority|scale|restart)", changed),
     (r"PUT /jobs/(\d+)/(spec)", changed),
     (r"POST /jobs/(\d+)/(rollback)", changed),
+    (r"GET /jobs/(\d+)/usage", usage),
     (r"GET /jobs/(\d+)/receivers", lambda cluster, request, _job: page(cluster.told, request)),
     (r"GET /jobs/(\d+)/events", lambda cluster, request, _job: page(events(cluster, request), request)),
     (r"GET /jobs/(\d+)/revisions", lambda cluster, request, _job: page(cluster.revisions, request)),

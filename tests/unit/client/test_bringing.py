@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
+from client import Client, HydraError, InvalidJob, convert
 from tests import hydractl
 
 ROOT = Path(__file__).parents[3]
@@ -74,6 +75,25 @@ def test_what_convert_prints_is_a_job_file(cluster: Any, run: Any, tmp_path: Pat
     assert run("validate", "job.sh").returncode == 0
     assert run("submit", "made.yaml").returncode == run("submit", "job.sh").returncode == 0
     assert cluster.jobs[0]["spec"] == cluster.jobs[1]["spec"]
+
+
+def test_a_program_submits_what_the_shell_does(cluster: Any, run: Any, tmp_path: Path) -> None:
+    with Client(cluster.url, "secret-token") as client:
+        assert client.submit(tmp_path / "job.sh").name == "sums"
+        with pytest.raises(InvalidJob) as refused:
+            client.submit(tmp_path / "job.yaml")
+        assert len(cluster.jobs) == 1
+        (lost,) = refused.value.problem.errors
+        assert (lost.field, lost.line) == ("containers[0].image", 9) and "accept_losses=True" in lost.remedy, lost
+        made = convert(tmp_path / "job.yaml")
+        assert [r.line for r in made.lost] == [lost.line] and made.spec["name"] == "pi"
+        assert client.submit(tmp_path / "job.yaml", accept_losses=True).name == "pi"
+        cluster.refusing = [{"field": "groups.0.count", "message": "are too many", "remedy": "ask for less"}]
+        with pytest.raises(HydraError, match=r"groups.0.count \(line 3\): are too many"):
+            client.submit(tmp_path / "job.sh")
+    cluster.refusing = []
+    assert run("submit", "job.sh").returncode == 0
+    assert cluster.jobs[0]["spec"] == cluster.jobs[2]["spec"]
 
 
 def test_stdin_is_known_by_its_content_too(cluster: Any, run: Any) -> None:

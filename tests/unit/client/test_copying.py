@@ -3,7 +3,7 @@
 import io
 import tarfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from random import Random
@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from client.commands import execs
-from client.copying import Place, bring, fetch
+from client.copying import Copied, CopyCalls, Place, bring, fetch
 from client.errors import HydraError
 from client.execs import Piece
 from client.hydractl import app
@@ -23,13 +23,13 @@ from tests.patience import stretched
 from wire.execs import End
 
 
-class Said:
+class Said(CopyCalls):
     """A client whose container's tar says this; in small pieces, with a complaint between."""
 
     def __init__(self, archive: bytes) -> None:
         self.archive, self.end, self.ended = archive, End(code=0), threading.Event()
 
-    def open_exec(self, container: str, command: list[str]) -> Any:
+    def open_exec(self, container: str, command: Sequence[str], **_: Any) -> Any:
         return self
 
     def __enter__(self) -> "Said":
@@ -76,19 +76,19 @@ def test_what_a_container_sends_stays_below_its_place(tmp_path: Path) -> None:
     )
     names: list[str] = []
     new = tmp_path / "new"
-    assert fetch(Said(archive), there, new, names.append) == 2  # type: ignore[arg-type]
+    assert fetch(Said(archive), there, new, names.append) == 2
     assert sorted(p.name for p in new.rglob("*")) == ["a", "file"]
     assert names == [str(new), str(new / "a" / "file")]
     assert (new / "a" / "file").read_bytes() == b"x" * 5000 and (new / "a" / "file").stat().st_mode & 0o7777 == 0o755
-    assert fetch(Said(archive), there, new, names.append) == 2  # type: ignore[arg-type]
+    assert fetch(Said(archive), there, new, names.append) == 2
     assert (new / "tree" / "a" / "file").exists(), "into a folder that is there"
     for name in ("./tree/../../x", "/etc/x"):
         with pytest.raises(HydraError, match="leads out of it"):
-            fetch(Said(packed((name, tarfile.REGTYPE, b"x"))), there, new, names.append)  # type: ignore[arg-type]
+            fetch(Said(packed((name, tarfile.REGTYPE, b"x"))), there, new, names.append)
     with pytest.raises(HydraError, match="tree in c-1-1-1 changed while it was read"):
         said = Said(archive[:600])
         said.end = End(code=2)
-        fetch(said, there, new, names.append)  # type: ignore[arg-type]
+        fetch(said, there, new, names.append)
 
 
 def test_a_few_bytes_do_not_become_a_full_disk(tmp_path: Path) -> None:
@@ -100,7 +100,7 @@ def test_a_few_bytes_do_not_become_a_full_disk(tmp_path: Path) -> None:
         hole.size, hole.pax_headers = 512, told
         archive.addfile(hole, io.BytesIO(b"0\n".ljust(512, b"\0")))
     names: list[str] = []
-    assert fetch(Said(file.getvalue()), Place("c-1-1-1", "tree"), tmp_path / "new", names.append) == 1  # type: ignore[arg-type]
+    assert fetch(Said(file.getvalue()), Place("c-1-1-1", "tree"), tmp_path / "new", names.append) == 1
     assert names == [] and not (tmp_path / "new").exists()
 
 
@@ -110,7 +110,7 @@ def test_whatever_a_container_sends_ends_in_words(tmp_path: Path) -> None:
     for no in range(200):
         sent = summed(mutations.data(draw, whole))
         try:
-            fetch(Said(sent), Place("c-1-1-1", "tree"), tmp_path / str(no), str)  # type: ignore[arg-type]
+            fetch(Said(sent), Place("c-1-1-1", "tree"), tmp_path / str(no), str)
         except HydraError as error:
             said.append(error.lines()[0])
     assert len(set(said)) > 3
@@ -136,7 +136,7 @@ def test_a_file_here_that_cannot_be_read_ends_the_copy_with_its_name(tmp_path: P
             gone.unlink()
 
     with pytest.raises(HydraError, match="file on this machine does not exist"):
-        bring(Said(b""), tmp_path / "tree", Place("c-1-1-1", "copy"), told)  # type: ignore[arg-type]
+        bring(Said(b""), tmp_path / "tree", Place("c-1-1-1", "copy"), told)
 
 
 class Receiving(Said):
@@ -146,8 +146,8 @@ class Receiving(Said):
         super().__init__(b"")
         self.sent, self.command = bytearray(), list[str]()
 
-    def open_exec(self, container: str, command: list[str]) -> Any:
-        self.command = command
+    def open_exec(self, container: str, command: Sequence[str], **_: Any) -> Any:
+        self.command = list(command)
         return self
 
     def say(self, data: bytes) -> bool:
@@ -164,7 +164,7 @@ def test_a_link_here_is_sent_as_what_it_leads_to_under_its_own_name(tmp_path: Pa
     (tmp_path / "2030.csv").write_bytes(b"a,b")
     (tmp_path / "latest.csv").symlink_to(tmp_path / "2030.csv")
     there = Receiving()
-    assert bring(there, tmp_path / "latest.csv", Place("c-1-1-1", "data/"), str) == 0  # type: ignore[arg-type]
+    assert bring(there, tmp_path / "latest.csv", Place("c-1-1-1", "data/"), str) == 0
     assert (there.members(), there.command[-1]) == ({"latest.csv": b"a,b"}, "data/")
 
 
@@ -175,7 +175,7 @@ def test_links_below_a_folder_stay_here_and_are_counted(tmp_path: Path) -> None:
     (tmp_path / "tree" / "out").symlink_to("/etc/passwd")
     (tmp_path / "link").symlink_to(tmp_path / "tree")
     there, names = Receiving(), list[str]()
-    assert bring(there, tmp_path / "link", Place("c-1-1-1", "copy"), names.append) == 1  # type: ignore[arg-type]
+    assert bring(there, tmp_path / "link", Place("c-1-1-1", "copy"), names.append) == 1
     assert set(there.members()) == set(names) == {"copy", "copy/file", "copy/again"}
     assert there.members()["copy/file"] == there.members()["copy/again"] == b"x"
 
@@ -183,10 +183,22 @@ def test_links_below_a_folder_stay_here_and_are_counted(tmp_path: Path) -> None:
 def test_a_path_that_ends_with_two_dots_is_a_folder_and_no_name(tmp_path: Path) -> None:
     (tmp_path / "tree" / "below").mkdir(parents=True)
     there = Receiving()
-    bring(there, tmp_path / "tree" / "below" / "..", Place("c-1-1-1", "data/.."), str)  # type: ignore[arg-type]
+    bring(there, tmp_path / "tree" / "below" / "..", Place("c-1-1-1", "data/.."), str)
     assert (set(there.members()), there.command[-1]) == ({"tree", "tree/below"}, "data/..")
     with pytest.raises(HydraError, match="names no file"):
-        fetch(Said(b""), Place("c-1-1-1", "data/.."), tmp_path, str)  # type: ignore[arg-type]
+        fetch(Said(b""), Place("c-1-1-1", "data/.."), tmp_path, str)
+
+
+def test_a_program_copies_as_the_shell_does(tmp_path: Path) -> None:
+    said = Said(packed(("./file", tarfile.REGTYPE, b"x"), ("./file/link", tarfile.SYMTYPE, b"/etc")))
+    into = f"{tmp_path}/new/"
+    assert said.copy_out("c-1-1-1", "data/file", into) == Copied([f"{into}file"], 1)
+    there = Receiving()
+    assert there.copy_in(tmp_path / "new" / "file", "c-1-1-1") == Copied(["file"], 0)
+    assert (there.members(), there.command[-1]) == ({"file": b"x"}, ".")
+    there = Receiving()
+    there.copy_in(tmp_path / "new", "c-1-1-1", "data/copy")
+    assert (set(there.members()), there.command[-1]) == ({"copy", "copy/file"}, "data")
 
 
 def test_a_destination_here_that_ends_with_a_slash_is_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -213,7 +225,7 @@ def test_a_destination_here_that_ends_with_a_slash_is_a_folder(tmp_path: Path, m
 )
 def test_why_a_copy_from_a_container_failed_is_told_in_words(tmp_path: Path, said: str, told: str) -> None:
     with pytest.raises(HydraError) as caught:
-        fetch(Failing(said), Place("c-1-1-1", "a/tree"), tmp_path, str)  # type: ignore[arg-type]
+        fetch(Failing(said), Place("c-1-1-1", "a/tree"), tmp_path, str)
     (error,) = caught.value.problem.errors
     assert (error.field, error.message.startswith(told)) == ("source", True), error
     assert error.remedy
@@ -231,7 +243,7 @@ def test_why_a_copy_from_a_container_failed_is_told_in_words(tmp_path: Path, sai
 def test_why_a_copy_into_a_container_failed_is_told_in_words(tmp_path: Path, said: str, told: str, remedy: str) -> None:
     (tmp_path / "tree").write_text("x")
     with pytest.raises(HydraError) as caught:
-        bring(Failing(said), tmp_path / "tree", Place("c-1-1-1", "new/"), str)  # type: ignore[arg-type]
+        bring(Failing(said), tmp_path / "tree", Place("c-1-1-1", "new/"), str)
     (error,) = caught.value.problem.errors
     assert (error.field, error.message.startswith(told), remedy in error.remedy) == ("destination", True, True), error
 
@@ -240,7 +252,7 @@ def test_a_container_without_tar_is_said_to_have_none(tmp_path: Path) -> None:
     absent = Failing("")
     absent.end = End(code=127, error="the command could not be started: No such file or directory: tar")
     with pytest.raises(HydraError, match="c-1-1-1 has no tar, which copying needs"):
-        fetch(absent, Place("c-1-1-1", "a"), tmp_path, str)  # type: ignore[arg-type]
+        fetch(absent, Place("c-1-1-1", "a"), tmp_path, str)
 
 
 class Failing(Said):

@@ -362,7 +362,9 @@ def test_a_service_is_updated_and_rolled_back(cluster: Any, env: dict[str, str],
     same = run(env, "update", "1", file)
     assert (same.returncode, same.stdout) == (0, f"job 1: unchanged, it runs what {file} says as revision 4\n")
     assert json.loads(run(env, "update", "1", file, "-o", "json").stdout)["unchanged"]
-    assert run(env, "rollback", "1", "--to", "1", "--revision", "4").stdout == "job 1: asked to go back to revision 1\n"
+    cluster.changes = ["g.grace_s: 1 -> 2"]
+    back = run(env, "rollback", "1", "--to", "1", "--revision", "4").stdout
+    assert back == "job 1: asked to go back to revision 1\n  g.grace_s: 1 -> 2\n"
     assert json.loads(cluster.requests("POST", "/jobs/1/rollback")[0].body) == {"to": 1, "revision": 4}
     cluster.revisions = [
         said_by_the_api(Revision, revision=2, by="ann", outcome="failed: it was not done within 30 s", back=None)

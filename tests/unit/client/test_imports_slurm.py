@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from client.commands.bringing import beside
+from client.conversion import beside
 from client.errors import InvalidJob
 from client.imports import Converted, converted
 from client.imports.report import Fate

@@ -4,11 +4,13 @@ import { useMutation } from "@tanstack/react-query";
 import { useState, type ReactNode } from "react";
 import { Link, useLocation } from "wouter";
 import { post, type ApiError } from "../../api/client";
-import type { Job, Me } from "../../api/types";
+import type { FieldError, Job, Me } from "../../api/types";
 import { usePaletteCommands } from "../../app/palette/commands";
 import { ended } from "../../format/states";
 import { Command, Confirm } from "../../ui/parts";
 import { QueueChoice } from "./QueueChoice";
+import { Carefully } from "../submit/Carefully";
+import { RULES_OF_ROLLBACK, ruleWords, type Rules } from "../submit/rollout";
 import { BackTo } from "./Revisions";
 import { mayAct } from "./rights";
 import { hydractl } from "../../format/shell";
@@ -27,10 +29,12 @@ interface Doing {
   text: ReactNode;
 }
 
-function useDoing(job: Job, what: What): Doing {
+/** `errors`: what the server said of what was asked. */
+function useDoing(job: Job, what: What, errors: FieldError[]): Doing {
   const [priority, setPriority] = useState(job.priority);
   const [queue, setQueue] = useState("");
   const [to, setTo] = useState<number | null>(null);
+  const [rules, setRules] = useState<Rules>({});
   const [name, setName] = useState(job.groups.length === 1 || what === "scale" ? (job.groups[0]?.name ?? "") : "");
   const group = job.groups.find((g) => g.name === name);
   const [tasks, setTasks] = useState<number | null>(null);
@@ -63,8 +67,8 @@ function useDoing(job: Job, what: What): Doing {
       };
     }
     case "rollback": return {
-      title: `Roll job ${job.id} back?`, action: "Roll back", command: hydractl("rollback", job.id, ...(to === null ? [] : ["--to", to])), body: { revision: job.revision ?? 1, to }, ready: true,
-      text: <><p>{job.rollout ? `Its tasks that run revision ${job.rollout.revision} already start again, one after the other, with what they ran before.` : "Its tasks start again, one of a group after the other, with what they ran then: as a further revision."}</p><BackTo job={job} to={to} choose={setTo} /></>,
+      title: `Roll job ${job.id} back?`, action: "Roll back", command: hydractl("rollback", job.id, ...(to === null ? [] : ["--to", to]), ...ruleWords(rules)), body: { ...rules, revision: job.revision ?? 1, to }, ready: true,
+      text: <><p>{job.rollout ? `Its tasks that run revision ${job.rollout.revision} already start again, one after the other, with what they ran before.` : "Its tasks start again, one of a group after the other, with what they ran then: as a further revision."}</p><BackTo job={job} to={to} choose={setTo} /><Carefully rules={rules} set={setRules} errors={errors} of={RULES_OF_ROLLBACK} /></>,
     };
     case "queue": return {
       title: `Move job ${job.id}`, action: "Move", command: hydractl("move", job.id, "--to", queue || "QUEUE"), body: { queue }, ready: queue !== "",
@@ -75,16 +79,16 @@ function useDoing(job: Job, what: What): Doing {
 
 function Ask({ job, what, onClose }: { job: Job; what: What; onClose: () => void }) {
   const [, go] = useLocation();
-  const doing = useDoing(job, what);
-  const act = useMutation<Job, ApiError>({
-    mutationFn: () => post<Job>(`/jobs/${job.id}/${what}`, doing.body),
+  const act = useMutation<Job, ApiError, Doing["body"]>({
+    mutationFn: (body) => post<Job>(`/jobs/${job.id}/${what}`, body),
     onSuccess: (answer) => {
       onClose();
       if (answer.id !== job.id) go(`/jobs/${answer.id}`);
     },
   });
+  const doing = useDoing(job, what, act.error?.errors ?? []);
   return (
-    <Confirm title={doing.title} action={doing.action} busy={act.isPending} error={act.error} onClose={onClose} onConfirm={() => doing.ready && act.mutate()}>
+    <Confirm title={doing.title} action={doing.action} busy={act.isPending} error={act.error} onClose={onClose} onConfirm={() => doing.ready && act.mutate(doing.body)}>
       {doing.text}
       <Command text={doing.command} />
     </Confirm>

@@ -1,11 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { linksOf, pointer } from "../../format/reason";
-import type { Container, Group, Job, JobEvent } from "../../api/types";
+import type { Container, Job, JobEvent } from "../../api/types";
 import { colourOf, hit, layout, pan, readZoom, writeZoom, x, zoom } from "./gantt";
 import { attemptOf, attemptsPath } from "./params";
 import { mayAct } from "./rights";
 import { shorten, story } from "./story";
-import { busyMilli, percentile, usage } from "./usage";
 
 const T0 = Date.UTC(2026, 0, 1);
 const iso = (s: number) => new Date(T0 + s * 1000).toISOString();
@@ -45,19 +44,6 @@ describe("the Gantt chart", () => {
     const many = Array.from({ length: 10_000 }, (_, i) => attempt({ id: `${i}`, index: i }));
     expect(layout(many, T0, T0).rows).toHaveLength(10_000);
   });
-});
-
-describe("usage against request", () => {
-  const group = { name: "map", resources: { memory_mib: 1024, vcores_milli: 1000, gpus: 0 } } as Group;
-  it("hints at a smaller size once enough was measured", () => {
-    const [u] = usage([group], [1, 2, 3].map((i) => attempt({ id: `${i}`, index: i })));
-    expect(u).toMatchObject({ measured: 3, peakMib: 100, askedMib: 1024, p95Milli: 500 });
-    expect(u?.hint).toMatchObject({ memory_mib: 128, vcores_milli: 650 });
-    expect(usage([group], [attempt({})])[0]?.hint).toBeNull();
-  });
-  it("asks for more where memory ran out", () => expect(usage([group], [attempt({ reason: "MEMORY", state: "FAILED" })])[0]?.hint).toMatchObject({ memory_mib: 1536 }));
-  it("is silent where it fits", () => expect(usage([group], [1, 2, 3].map((i) => attempt({ index: i, peak_memory_mib: 900, cpu_ms: 2900 })))[0]?.hint).toBeNull());
-  it("tells nothing of runs that were too short", () => expect([busyMilli(attempt({ finished_at: iso(2.1) })), percentile([], 0.5), percentile([3, 1, 2], 0.5)]).toEqual([null, 0, 2]));
 });
 
 describe("a job's story", () => {

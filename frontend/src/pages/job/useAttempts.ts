@@ -36,8 +36,13 @@ async function readAll(job: number, signal: AbortSignal): Promise<Attempts> {
   return { list, complete: next === null };
 }
 
+/** Another text whenever attempts may have come, moved or ended, but every few seconds at most. */
+export function useMoved(job: Job): string {
+  return useThrottled(`${job.state}${job.groups.map((g) => `${g.running}.${g.succeeded}.${g.failed}.${g.killed}.${g.retried}`).join()}`, EVERY_MS);
+}
+
 export function useAttempts(job: Job) {
-  const moved = useThrottled(`${job.state}${job.groups.map((g) => `${g.running}.${g.succeeded}.${g.failed}.${g.killed}.${g.retried}`).join()}`, EVERY_MS);
+  const moved = useMoved(job);
   return useQuery<Attempts, ApiError>({
     queryKey: ["attempts", job.id, moved], queryFn: ({ signal }) => readAll(job.id, signal), placeholderData: keepPreviousData, retry: 1,
   });

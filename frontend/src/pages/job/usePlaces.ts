@@ -2,12 +2,10 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { get, type ApiError } from "../../api/client";
 import type { Job, JobPlaces } from "../../api/types";
-import { useThrottled } from "./useAttempts";
-
-const EVERY_MS = 3_000;
+import { useMoved } from "./useAttempts";
 
 export function usePlaces(job: Job) {
-  const moved = useThrottled(`${job.state}${job.groups.map((g) => `${g.running}.${g.succeeded}.${g.failed}.${g.killed}.${g.retried}`).join()}`, EVERY_MS);
+  const moved = useMoved(job);
   return useQuery<JobPlaces, ApiError>({
     queryKey: ["places", job.id, moved], queryFn: ({ signal }) => get<JobPlaces>(`/jobs/${job.id}/places`, signal), placeholderData: keepPreviousData, retry: 1,
   });

@@ -1,4 +1,4 @@
-/** How carefully a service is updated. Pure. */
+/** How carefully a service is updated, or taken back. Pure. */
 export interface Rules {
   max_unavailable?: number;
   max_surge?: number;
@@ -15,6 +15,9 @@ export const RULES: { key: keyof Rules; label: string; help: string; usual: numb
   { key: "deadline_s", label: "Taken back after", help: "Seconds, if it is not done; 0: never", usual: 600, most: 604_800, option: "--deadline" },
   { key: "max_failures", label: "Failures borne", help: "With one more it is taken back", usual: 1, most: 1_000_000, option: "--max-failures" },
 ];
+
+/** Going back is not taken back itself, whatever becomes of it. */
+export const RULES_OF_ROLLBACK = RULES.filter(({ key }) => key !== "deadline_s" && key !== "max_failures");
 
 /** Not left out, and not what no number can be read of, which the server refuses. */
 export function isNumber(n: number | undefined): n is number {
