@@ -1,1 +1,0 @@
-import{at as e,et as t}from"./index.a7048f69aca4.js";function n(n,r={getInitialValueInEffect:!0}){let i=e(n,r),{colorScheme:a}=t();return a===`auto`?i:a}export{n as t};
