@@ -72,7 +72,7 @@ def asked() -> dict[str, dict[str, list[str]]]:
         "series_instant": {"at": [long_ago]},
         "simulations_list": {"version": ["1"]},
         "usage_accounts": {"begin": [lately], "end": [], "queue": queues},
-        "usage_hours": {"begin": [long_ago], "end": [], "queue": queues, "owner": ["user-200"]},
+        "usage_hours": {"begin": [long_ago], "end": [], "queue": queues, "owner": ["user-200"], "tag": ["", "zzz"]},
         "usage_tags": {"begin": [long_ago], "end": [], "queue": queues, "owner": ["user-200"]},
     }  # fmt: skip
 

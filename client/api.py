@@ -44,7 +44,6 @@ from contract.jobs import (
     Container,
     Endpoint,
     Event,
-    FoundLine,
     Job,
     JobDetail,
     JobPlaces,
@@ -53,6 +52,7 @@ from contract.jobs import (
     Task,
 )
 from contract.jobusage import JobUsage
+from contract.logsearch import FoundLine
 from contract.nodes import DrainPreview, Maintenance, Node, NodeContainer
 from contract.queues import Queue, QueueRight
 from contract.subclusters import Overview, SubCluster

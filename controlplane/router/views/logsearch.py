@@ -4,7 +4,7 @@ from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from contract.jobs import FoundLinePage
+from contract.logsearch import FoundLinePage
 from controlplane.statestore.actions.logs import STREAMS
 from controlplane.statestore.models import TaskGroup
 from controlplane.statestore.queries.jobs import logsearch

@@ -65,7 +65,6 @@ SUBMITTED = {"anonymous": 401, "tenant": 201, "other": 201, "viewer": 403, "oper
 WINDOW = {
     "sub_cluster": "west", "node": "west-1", "starts_at": "2120-01-01T00:00:00Z", "ends_at": "2120-01-02T00:00:00Z"
 }  # fmt: skip
-
 OVERRIDE = {
     "queue": "root.prod", "field": "weight", "change": {"to": 2}, "message": "for a time",
     "starts_at": "2120-01-01T00:00:00Z", "ends_at": "2120-01-02T00:00:00Z",
