@@ -20,10 +20,12 @@ from client.screen import (
     Count,
     Format,
     Keyed,
+    Nothing,
     at_most,
     console,
     cut_at,
     filled,
+    in_words,
     plain,
     printable,
     show,
@@ -80,7 +82,7 @@ def listed(
     columns: Sequence[Column[T]],
     output: Format,
     *,
-    nothing: str,
+    nothing: Nothing,
     look: Looking,
     limit: int | None = None,
     usual: Sequence[Column[T]] | None = None,
@@ -106,7 +108,7 @@ def listed(
         rows = list(order(rows) if order else rows)
         table = tabulated(rows, filled(rows, shown) if sparse else shown)
         if not table.row_count:
-            return Text(nothing)
+            return Text(in_words(nothing))
         return Group(table, Text(cut_at(len(rows), count))) if more else table
 
     watched(picture, look.watch)

@@ -92,18 +92,21 @@ class Keyed(str):
         return made
 
 
+Nothing = str | Callable[[], str]  # what people read instead of an empty table; worked out where it is wanted
+
+
 def show(
     rows: Iterable[T],
     columns: Sequence[Column[T]],
     output: Format,
     *,
-    nothing: str,
+    nothing: Nothing,
     limit: int | None = None,
     order: Callable[[Iterable[T]], Iterable[T]] | None = None,
     sparse: bool = False,
     count: Count | None = None,
 ) -> None:
-    """A list as a table or as JSON; ``nothing`` is what people read instead of an empty table.
+    """A list as a table or as JSON.
 
     limit: at most so many rows, of which stderr tells where there are more; None or 0: all.
     order: of those that are shown. sparse: a table has no columns that hold nothing; stderr names them.
@@ -146,12 +149,16 @@ def filled(rows: Sequence[T], columns: Sequence[Column[T]]) -> list[Column[T]]:
     return [(title, take) for title, take in columns if any(plain(take(row)).strip() not in ("", "-") for row in rows)]
 
 
-def _tabulated(rows: Iterable[T], columns: Sequence[Column[T]], nothing: str) -> None:
+def _tabulated(rows: Iterable[T], columns: Sequence[Column[T]], nothing: Nothing) -> None:
     table = tabulated(rows, columns)
     if table.row_count:
         console().print(table)
     else:
-        say(nothing)
+        say(in_words(nothing))
+
+
+def in_words(nothing: Nothing) -> str:
+    return nothing if isinstance(nothing, str) else nothing()
 
 
 def tabulated(rows: Iterable[T], columns: Sequence[Column[T]]) -> Table:

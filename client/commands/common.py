@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from difflib import get_close_matches
 from itertools import islice
 from typing import Annotated, Any, TypeVar, cast
 
@@ -162,3 +163,17 @@ JobArgument = Annotated[
     int,
     typer.Argument(metavar="JOB", help="The job's number.", parser=_job_number, autocompletion=completing(_jobs)),
 ]
+
+
+def nothing_in(client: Client, queue: str | None, nothing: str) -> Callable[[], str]:
+    """``nothing``, and that there is no such queue where it may be misspelt."""
+
+    def words() -> str:
+        known = [q.path for q in client.queues()] if queue else []
+        if not queue or any(f"{path}.".startswith(f"{queue}.") for path in known):
+            return nothing
+        meant = get_close_matches(queue, known, 1)
+        absent = f"{nothing} There is no queue {queue} that you may use now."
+        return f"{absent} Did you mean {meant[0]}?" if meant else absent
+
+    return words

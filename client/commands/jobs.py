@@ -14,7 +14,7 @@ from client import jobfile
 from client.answers import to_json
 from client.api import Client
 from client.commands.bringing import AcceptOption, SetOption, brought, settings
-from client.commands.common import JobArgument, complete_group, complete_node, complete_queue, connected
+from client.commands.common import JobArgument, complete_group, complete_node, complete_queue, connected, nothing_in
 from client.commands.dryrun import packed, told_before, warn, with_servers
 from client.commands.nodes import find, moment
 from client.commands.receivers import tells
@@ -195,7 +195,15 @@ def jobs(
             filters["node"] = _node_called(client, node)
         found = partial(client.jobs, page_size=min(limit + 1, 100) if limit else 100, **filters)
         look = Looking(sort, columns, watch)
-        listed(found, JOBS + MORE, output, nothing="No such jobs.", limit=limit, look=look, usual=JOBS)
+        listed(
+            found,
+            JOBS + MORE,
+            output,
+            nothing=nothing_in(client, queue, "No such jobs."),
+            limit=limit,
+            look=look,
+            usual=JOBS,
+        )
 
 
 def _node_called(client: Client, text: str) -> str:

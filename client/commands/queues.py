@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from client.commands.cluster import resources
-from client.commands.common import complete_queue, connected
+from client.commands.common import complete_queue, connected, nothing_in
 from client.errors import client_error
 from client.looking import Looking, WatchOption, listed, picking, sorting
 from client.queuecalls import QueueCell, QueueStanding
@@ -96,18 +96,19 @@ def usage(
         raise client_error("is told by the day", field_name="--tag", remedy=remedy)
     look = Looking(sort, columns, watch)
     with connected(ctx) as client:
+        nothing = nothing_in(client, queue, "Nothing was used in this time.")
         if csv:
             read = client.usage_tags_csv if by_tag else client.usage_csv
             print(read(days, owner, all_accounts=all_accounts, queue=queue), end="")
         elif by_account:
             accounts = partial(client.usage_accounts, days, queue=queue)
-            listed(accounts, [*OWNED, *MORE_USED], output, nothing=_NOTHING, look=look, usual=OWNED)
+            listed(accounts, [*OWNED, *MORE_USED], output, nothing=nothing, look=look, usual=OWNED)
         elif by_tag:
             tags = partial(client.usage_tags, days, owner, queue=queue)
-            listed(tags, [*TAGGED, *MORE_USED], output, nothing=_NOTHING, look=look, usual=TAGGED)
+            listed(tags, [*TAGGED, *MORE_USED], output, nothing=nothing, look=look, usual=TAGGED)
         else:
             rows = partial(client.usage, days, owner, "hour" if hourly else "day", queue=queue, tag=tag)
-            listed(rows, [*USED, *MORE_USED], output, nothing=_NOTHING, look=look, usual=USED)
+            listed(rows, [*USED, *MORE_USED], output, nothing=nothing, look=look, usual=USED)
 
 
 def _starves(q: QueueStanding) -> str:
@@ -157,7 +158,6 @@ _USAGE: list[Column[Any]] = [
     *AMOUNTS,
     *MORE_USED,
 ]  # what may be asked for
-_NOTHING = "Nothing was used in this time."
 USED: list[Column[UsedHour]] = [("AT", lambda u: u.at), ("QUEUE", lambda u: u.queue), *AMOUNTS]
 OWNED: list[Column[UsedAccount]] = [("ACCOUNT", lambda u: u.owner or "(gone)"), *AMOUNTS]
 TAGGED: list[Column[UsedTag]] = [("TAG", lambda u: u.tag or "(no tag)"), ("QUEUE", lambda u: u.queue), *AMOUNTS]

@@ -141,6 +141,7 @@ def grant_queue(actor: Actor, user: User, queue: str, level: QueueAccess.Level) 
     with transaction.atomic():
         QueueAccess.objects.update_or_create(user=user, queue=queue, defaults={"level": level})
         record(actor, "account.grant", f"account/{user.username}", after={"queue": queue, "level": str(level)})
+        record(actor, "queue.grant", f"queue/{queue}", after={"account": user.username, "level": str(level)})
 
 
 def withdraw_queue(actor: Actor, user: User, queue: str) -> None:
@@ -150,6 +151,7 @@ def withdraw_queue(actor: Actor, user: User, queue: str) -> None:
         if not gone:
             raise NotFound(f"{user.username} was granted nothing in {queue[:64]!r} itself")
         record(actor, "account.withdraw", f"account/{user.username}", before={"queue": queue})
+        record(actor, "queue.withdraw", f"queue/{queue}", before={"account": user.username})
 
 
 def new_token(

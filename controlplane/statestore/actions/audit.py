@@ -17,9 +17,9 @@ class Actor:
 SYSTEM = Actor()
 
 
-def record(actor: Actor, action: str, target: str, before: Any = None, after: Any = None) -> None:
-    """Add the audit row; call it inside the change's transaction."""
-    AuditEntry.objects.create(
+def entry(actor: Actor, action: str, target: str, before: Any = None, after: Any = None) -> AuditEntry:
+    """A row that is not stored yet."""
+    return AuditEntry(
         actor_id=actor.user_id,
         action=action,
         target=target[:255],
@@ -27,3 +27,8 @@ def record(actor: Actor, action: str, target: str, before: Any = None, after: An
         after=after,
         address=actor.address,
     )
+
+
+def record(actor: Actor, action: str, target: str, before: Any = None, after: Any = None) -> None:
+    """Add the audit row; call it inside the change's transaction."""
+    entry(actor, action, target, before, after).save(force_insert=True)

@@ -1,6 +1,6 @@
 """Put a policy version in force: its queue rows, the one active flag, and an intent to every RM."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -13,12 +13,12 @@ from controlplane import events
 from controlplane.accounts.models import QueueAccess
 from controlplane.statestore import bus
 from controlplane.statestore.errors import Conflict, Stale
-from controlplane.statestore.models import Intent, Job, PolicyVersion, Queue, QueueGrant, SubCluster
+from controlplane.statestore.models import AuditEntry, Intent, Job, PolicyVersion, Queue, QueueGrant, SubCluster
 from wire.counts import counted
 from wire.states import JobState
 
 from . import staged
-from .audit import Actor, record
+from .audit import Actor, entry, record
 
 NAMED_MAX = 20
 
@@ -143,6 +143,7 @@ def activate(
         before, after = _audited(active, version, changes)
         after |= {"author": version.author.username} if version.author_id not in (None, actor.user_id) else {}
         record(actor, "policy.publish", f"policy/{version.pk}", before, after | ({"force": True} if force else {}))
+        AuditEntry.objects.bulk_create(_audited_queues(actor, version, changes))
         transaction.on_commit(lambda: _tell(ids, version.pk))
     return version
 
@@ -202,6 +203,14 @@ def _audited(
     told = {"changes": [c["text"] for c in changes]} if changes else {}
     more = {"overrides": version.overrides} if version.overrides else {}
     return sides[0] if active else None, sides[1] | {"message": version.message} | told | more
+
+
+def _audited_queues(actor: Actor, version: PolicyVersion, changes: Sequence[dict[str, Any]]) -> Iterator[AuditEntry]:
+    """A row of each queue that changes: who looks for what became of a queue knows no versions."""
+    for path in dict.fromkeys(c["path"] for c in changes if c["path"].partition(".")[0] == "root"):
+        own = [c for c in changes if c["path"] == path]
+        before, after = ({c["field"]: c[side] for c in own} for side in ("before", "after"))
+        yield entry(actor, "queue.policy", f"queue/{path}", before, after | {"version": version.pk})
 
 
 def base_of(version: PolicyVersion) -> int:

@@ -6,7 +6,10 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from controlplane.accounts.models import QueueAccess
 from controlplane.statestore import retention
+from controlplane.statestore.actions import accounts
+from controlplane.statestore.actions.audit import SYSTEM
 from controlplane.statestore.models import AuditEntry, PolicyVersion, Queue
 from tests.integration.api.together import at_once
 from tests.integration.api.world import POLICY, World, job
@@ -59,6 +62,18 @@ def test_the_audit_tells_before_and_after(world: World) -> None:
         "version": active(), "values": [where | {"value": 0.35}], "message": "a change",
         "changes": ["root.prod guaranteed 40 % -> 35 %"],
     }  # fmt: skip
+
+
+def test_what_became_of_a_queue_is_found_by_its_name(world: World) -> None:
+    push(world, {"prod": {"guaranteed": "35%", "children": {"etl": {"guaranteed": 1.0}, "web": {}}}})
+    accounts.grant_queue(SYSTEM, world.users["other"], "root.prod.web", QueueAccess.Level.SUBMIT)
+    accounts.withdraw_queue(SYSTEM, world.users["other"], "root.prod.web")
+    found = world["operator"].get("audit?target=queue/root.prod").json()["results"][:3]
+    assert [(e["action"], e["target"], e["before"], e["after"]) for e in found] == [
+        ("queue.withdraw", "queue/root.prod.web", {"account": "other"}, None),
+        ("queue.grant", "queue/root.prod.web", None, {"account": "other", "level": "submit"}),
+        ("queue.policy", "queue/root.prod", {"guaranteed": 0.4}, {"guaranteed": 0.35, "version": active()}),
+    ]  # fmt: skip
 
 
 def test_what_would_change_is_told_before(world: World) -> None:

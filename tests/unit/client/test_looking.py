@@ -199,6 +199,15 @@ def test_lists_are_sorted_and_cut_from_the_shell(env: dict[str, str]) -> None:
     assert (refused.returncode, "Leave out -o json" in refused.stderr) == (2, True)
 
 
+def test_a_misspelt_queue_is_not_taken_for_an_idle_one(cluster: Any, env: dict[str, str]) -> None:
+    cluster.jobs.clear()
+    nothing = run(env, "jobs", "--queue", "roott").stderr
+    assert nothing == "No such jobs. There is no queue roott that you may use now. Did you mean root?\n"
+    assert run(env, "jobs", "--queue", "root").stderr == "No such jobs.\n"
+    assert run(env, "jobs").stderr == "No such jobs.\n"
+    assert run(env, "jobs", "--queue", "roott", "-o", "json").stdout.strip() == "[]"
+
+
 def test_tasks_and_containers_are_sorted_and_cut(cluster: Any, env: dict[str, str]) -> None:
     cluster.tasks = [{"group": "g", "index": n, "state": "RUNNING", "attempts": 20 - n} for n in (2, 10, 9)]
     cluster.containers = [{"id": f"c-1-1-{n}", "group": "g", "index": n, "state": "RUNNING"} for n in (9, 10)]
