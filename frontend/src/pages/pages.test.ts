@@ -7,7 +7,8 @@ import { address, command, cursorOf, fromInput, fromSearch, saveCommand, toInput
 import { localInput } from "../format/units";
 import { request, wrong } from "./fleet/duty";
 import { health, leftThere, shares, silentFor, standing } from "./overview/fleet";
-import { fieldPath, localFiles, parse, withUploads } from "./submit/source";
+import { fieldPath } from "./submit/errors";
+import { localFiles, parse, withUploads } from "./submit/source";
 import { hydractl, quote } from "../format/shell";
 import { progressText } from "../ui/bars";
 import { some } from "../testing";

@@ -1,6 +1,10 @@
 /** Which field of the form an error of the server belongs to. */
 import type { FieldError } from "../../api/types";
-import { fieldPath } from "./source";
+
+/** "groups.0.command", "groups[0].command" and "groups/0/command" name the same field. */
+export function fieldPath(field: string): (string | number)[] {
+  return field.split(/[.[\]/]+/).filter((part) => part !== "").map((part) => (/^\d+$/.test(part) ? Number(part) : part));
+}
 
 export function errorAt(errors: FieldError[], path: (string | number)[]): FieldError | undefined {
   return errors.find((e) => same(fieldPath(e.field), path));

@@ -1,4 +1,5 @@
 /** The text of a job file: read as YAML (JSON is a part of it), and where in it a field stands. */
+import { fieldPath } from "./errors";
 import type { FieldError } from "../../api/types";
 import { hydractl } from "../../format/shell";
 import { placeOf, readText, type Place, type Reading } from "../../format/text";
@@ -22,11 +23,6 @@ export function located(errors: FieldError[], parsed: Parsed): FieldError[] {
     return place ? { ...e, line: place.line, column: place.column } : e;
   });
   return placed.sort((a, b) => a.line - b.line || a.column - b.column);
-}
-
-/** "groups.0.command", "groups[0].command" and "groups/0/command" name the same field. */
-export function fieldPath(field: string): (string | number)[] {
-  return field.split(/[.[\]/]+/).filter((part) => part !== "").map((part) => (/^\d+$/.test(part) ? Number(part) : part));
 }
 
 /** A parameter that the job file declares; what its field shows, and whether it has to be given. */

@@ -1,1 +1,0 @@
-function e(e){return/^[\w@%+=:,./-]+$/.test(e)?e:`'${e.replaceAll(`'`,`'\\''`)}'`}function t(...t){return[`hydractl`,...t.filter(e=>e!==!1&&e!=null).map(t=>e(String(t)))].join(` `)}export{t};

@@ -1,1 +1,0 @@
-import{dt as e,ut as t}from"./index.d5cee20932f4.js";function n(n,r={getInitialValueInEffect:!0}){let i=e(n,r),{colorScheme:a}=t();return a===`auto`?i:a}export{n as t};
