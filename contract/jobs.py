@@ -413,7 +413,8 @@ class ActionsAnswer(Answer):
 
 
 class SubClusterFit(Answer):
-    """Whether a sub-cluster could hold all of a job, were its nodes empty; ``why``: what it lacks where not."""
+    """Whether a sub-cluster could hold all of a job, were its nodes empty; ``why``: what it lacks, or what keeps it
+    from taking the job now, such as that it is draining."""
 
     sub_cluster: str
     fits: bool
@@ -424,8 +425,9 @@ class Outlook(Answer):
     """What would become of a job that is submitted now.
 
     home: the sub-cluster that would take it, null where none does now; why: the words of that choice. admitted: whether
-    limits let it begin now; limits: those that do not, in words. jobs_ahead: jobs of its queue that wait before it,
-    null for accounts that see only their own part of the queue. estimate: of its first container, from now.
+    it may begin now; limits: those that do not let it, and that nothing takes work, in words. jobs_ahead: jobs of its
+    queue that wait before it, null for accounts that see only their own part of the queue. estimate: of its first
+    container, from now.
     """
 
     home: str | None
