@@ -368,8 +368,9 @@ class UpdateRequest(RolloutRequest):
 
 
 class RollbackRequest(RolloutRequest):
-    """``to``: a revision that the job had; without it the one before. It is not taken back itself, so that
-    ``deadline_s`` and ``max_failures`` mean nothing to it."""
+    """``to``: a revision that the job had; without it the last that did not fail and ran something else, or the one
+    before while another is rolled out. It is not taken back itself, so that ``deadline_s`` and ``max_failures`` mean
+    nothing to it."""
 
     to: Annotated[Whole, Field(ge=1, lt=2**31)] | None = None
 

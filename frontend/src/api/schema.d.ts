@@ -2210,8 +2210,9 @@ export interface components {
             role: "operator" | "tenant" | "viewer";
         };
         /**
-         * @description ``to``: a revision that the job had; without it the one before. It is not taken back itself, so that
-         *     ``deadline_s`` and ``max_failures`` mean nothing to it.
+         * @description ``to``: a revision that the job had; without it the last that did not fail and ran something else, or the one
+         *     before while another is rolled out. It is not taken back itself, so that ``deadline_s`` and ``max_failures`` mean
+         *     nothing to it.
          */
         RollbackRequest: {
             /** @default 600 */
