@@ -54,10 +54,11 @@ class JobCalls:
         return answers.read(JobUpdated, answer.json())
 
     def rollback(self, job_id: int, revision: int, to: int | None = None, **rules: float | None) -> JobUpdated:
-        """Have a service run what it ran in a revision before; ``to`` None: in the last that did not fail.
+        """Have a service run what it ran in a revision before; ``to`` None: in the last that did not fail and ran
+        something else.
 
         revision: as of ``update``. rules: ``max_unavailable``, ``max_surge``, ``min_ready_s``; it is not taken back
-        itself. ``changes`` of the answer are from what it runs.
+        itself. ``changes`` of the answer are from what it runs; ``unchanged``: it runs this already.
         """
         body = {"to": to, "revision": revision} | _said(rules)
         answer = self._transport.request("POST", f"{_JOBS}/{job_id}/rollback", json=body)

@@ -368,8 +368,9 @@ class UpdateRequest(RolloutRequest):
 
 
 class RollbackRequest(RolloutRequest):
-    """``to``: a revision that the job had; without it the one before. It is not taken back itself, so that
-    ``deadline_s`` and ``max_failures`` mean nothing to it."""
+    """``to``: a revision that the job had; without it the last that did not fail and ran something else, or the one
+    before while another is rolled out. It is not taken back itself, so that ``deadline_s`` and ``max_failures`` mean
+    nothing to it."""
 
     to: Annotated[Whole, Field(ge=1, lt=2**31)] | None = None
 
@@ -413,7 +414,8 @@ class ActionsAnswer(Answer):
 
 
 class SubClusterFit(Answer):
-    """Whether a sub-cluster could hold all of a job, were its nodes empty; ``why``: what it lacks where not."""
+    """Whether a sub-cluster could hold all of a job, were its nodes empty; ``why``: what it lacks, or what keeps it
+    from taking the job now, such as that it is draining."""
 
     sub_cluster: str
     fits: bool
@@ -424,8 +426,9 @@ class Outlook(Answer):
     """What would become of a job that is submitted now.
 
     home: the sub-cluster that would take it, null where none does now; why: the words of that choice. admitted: whether
-    limits let it begin now; limits: those that do not, in words. jobs_ahead: jobs of its queue that wait before it,
-    null for accounts that see only their own part of the queue. estimate: of its first container, from now.
+    it may begin now; limits: those that do not let it, and that nothing takes work, in words. jobs_ahead: jobs of its
+    queue that wait before it, null for accounts that see only their own part of the queue. estimate: of its first
+    container, from now.
     """
 
     home: str | None

@@ -126,7 +126,9 @@ def update(
 def rollback(
     ctx: typer.Context,
     job: JobArgument,
-    to: Annotated[int | None, typer.Option("--to", min=1, help="A revision; without it the last that served.")] = None,
+    to: Annotated[
+        int | None, typer.Option("--to", min=1, help="A revision; else the last that served and differs.")
+    ] = None,
     *,
     max_unavailable: UnavailableOption = None,
     max_surge: SurgeOption = None,
@@ -140,11 +142,13 @@ def rollback(
     with connected(ctx) as client:
         asked = _asking(client, job, revision, wait)
         done = client.rollback(job, asked.known, to, **rules)
-        if wait:
+        if done.unchanged and output is not Format.json:
+            print(f"job {done.id}: unchanged, it runs what revision {to} ran as revision {done.revision}")
+        elif wait and not done.unchanged:
             _say(done.changes, output)
             _attend(client, job, asked, output)
         else:
-            what = f"asked to go back to {'the revision before' if to is None else f'revision {to}'}"
+            what = f"asked to go back to {'what it ran before' if to is None else f'revision {to}'}"
             _told(done, what, output, done.changes)
 
 

@@ -15,7 +15,7 @@ from contract.jobspec import JobSpec
 from controlplane.accounts.models import User
 from controlplane.accounts.rights import level_in, sees_everything
 from controlplane.router import cluster
-from controlplane.statestore.models import Job, Node, Queue
+from controlplane.statestore.models import Job, Node, Queue, SubCluster
 from controlplane.statestore.queries.drains import rooms
 from controlplane.statestore.queries.drains.headroom import headroom
 from controlplane.statestore.queries.nodes.ends import running
@@ -23,6 +23,7 @@ from controlplane.statestore.queries.queues.standing import standing
 from scheduler.core.nodeselection import NodeColumns
 from scheduler.explain.amounts import duration_text
 from scheduler.explain.forecast import RoomForecast, expected_ends, units_that_fit
+from scheduler.explain.limits import NO_NODES
 from scheduler.federation.feasible import GroupNeed, Verdict
 from scheduler.federation.routing import HomeCandidate, RoutedJob
 from wire.resources import AXES
@@ -44,22 +45,35 @@ def outlook(user: User, spec: JobSpec, needs: Sequence[GroupNeed], job: RoutedJo
     """As ``contract.jobs.Outlook``. job: with the verdict of each sub-cluster."""
     decision = cluster.foretold(job)
     waits = _waits(user, spec)
+    limits = [*waits.limits, *_taken_by_nobody(decision.home)]
+    states = dict(SubCluster.objects.values_list("pk", "state"))
     whole = sees_everything(user) or level_in(user, spec.queue) is not None
     return {
         "home": decision.home.name if decision.home else None,
         "why": decision.why,
-        "sub_clusters": [_fit(c, job.verdicts.get(c.id)) for c in cluster.view().candidates],
-        "admitted": not waits.limits,
-        "limits": waits.limits,
+        "sub_clusters": [_fit(c, job.verdicts.get(c.id), states.get(c.id, "")) for c in cluster.view().candidates],
+        "admitted": not limits,
+        "limits": limits,
         "jobs_ahead": waits.jobs if whole else None,
         "estimate": _estimate(spec, needs, job, decision.home, waits),
     }
 
 
-def _fit(candidate: HomeCandidate, verdict: Verdict | None) -> Json:
+def _taken_by_nobody(home: HomeCandidate | None) -> list[str]:
+    """What keeps a job from beginning where it would go, whatever the limits."""
+    if home is None:
+        return ["no sub-cluster takes it now"]
+    return [] if home.nodes_up else [NO_NODES]
+
+
+def _fit(candidate: HomeCandidate, verdict: Verdict | None, state: str) -> Json:
     fits = verdict is not None and verdict.feasible
-    why = "" if fits else _lacks(verdict) if verdict else "it has no node in service"
-    return {"sub_cluster": candidate.name, "fits": fits, "why": why}
+    why = [] if candidate.accepts else [f"it is {state or 'closed'} and takes no new jobs"]
+    if not fits:
+        why.append(_lacks(verdict) if verdict else "it has no node in service")
+    elif not candidate.nodes_up:
+        why.append("no node takes containers now")
+    return {"sub_cluster": candidate.name, "fits": fits, "why": "; ".join(why)}
 
 
 def _lacks(verdict: Verdict) -> str:
@@ -125,6 +139,8 @@ def _held_back(job: RoutedJob, home: HomeCandidate | None, waits: Waits) -> str:
         return "No sub-cluster takes it now; nobody can say when one does."
     if not home.led:
         return f"Nobody leads {home.name} at the moment; it starts once somebody does."
+    if not home.nodes_up:
+        return f"{NO_NODES.capitalize()}; nobody can say when one does."
     if waits.limits:
         return f"It begins when jobs end: {waits.limits[0]}; nobody can say when."
     return ""

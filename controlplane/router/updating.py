@@ -69,30 +69,38 @@ def update(user: User, actor: Actor, job: Job, asked: UpdateRequest) -> tuple[li
     return changes, warned
 
 
-def rollback(user: User, actor: Actor, job: Job, asked: RollbackRequest) -> list[str]:
-    """Ask the home to roll out what the job ran before, the last that did not fail unless one is named.
-
-    What differs from what the job runs.
-    """
+def rollback(user: User, actor: Actor, job: Job, asked: RollbackRequest) -> list[str] | None:
+    """Ask the home to roll out what the job ran before; what differs from what it runs, None and nothing asked where
+    nothing does."""
     actions.refuse_others(job)
-    kept = services.revisions(job)
-    others = [r for r in kept[:-1] if asked.to in (None, r["revision"])]
-    going = (job.services or {}).get("rollout")
-    if asked.to is None:
-        of = going["previous"] if going else None
-        others = [r for r in others if (r["revision"] == of if going else not r["outcome"])]
-    if not others:
-        known = ", ".join(f"{r['revision']}" for r in kept[:-1])
-        remedy = f"name one of {known}" if known else "it was never updated"
-        raise Invalid("there is nothing to go back to", [FieldError("to", "there is no such revision before", remedy)])
-    target = others[-1]
+    target, spec, changes = _before(job, asked.to)
+    if not changes and actions.settled(job, asked.revision):
+        return None
     _claim(user, job, Live(size=max(0, target["size"] - job.spec_bytes)), "to")
-    spec = services.specification(job, target["revision"])
-    before = Job.objects.values_list("spec", flat=True).get(pk=job.pk)
-    changes = _changes(before, spec)
     what = {"spec": spec, "size": target["size"], "back": target["revision"], "changes": changes}
     _ask(user, actor, job, asked, what)
     return changes
+
+
+def _before(job: Job, to: int | None) -> tuple[Json, Json, list[str]]:
+    """The revision to go back to, what it says, and what differs from what the job runs; of those kept if it is named.
+
+    Else the one before while another is rolled out, and then the last that did not fail and says something else.
+    """
+    kept, runs = services.revisions(job), Job.objects.values_list("spec", flat=True).get(pk=job.pk)
+    going = (job.services or {}).get("rollout")
+    named = going["previous"] if going and to is None else to
+    for r in reversed(kept if to is not None else kept[:-1]):
+        if r["outcome"] if named is None else r["revision"] != named:
+            continue
+        spec = services.specification(job, r["revision"])
+        changes = _changes(runs, spec)
+        if changes or named is not None:
+            return r, spec, changes
+    known = ", ".join(f"{r['revision']}" for r in kept[:-1])
+    remedy = f"name one of {known}" if known else "it was never updated"
+    text = "no revision before it served and ran anything else" if named is None else "there is no such revision before"
+    raise Invalid("there is nothing to go back to", [FieldError("to", text, remedy)])
 
 
 def _changes(before: Json, after: Json) -> list[str]:

@@ -14,6 +14,7 @@ from scheduler.placement.tables import NODE_LOCAL, OFF_SWITCH, RACK_LOCAL
 
 Limit = dict[str, Any]
 LOCALITY_NAMES = ("node", "rack", "any")  # of ``NODE_LOCAL``, ``RACK_LOCAL`` and ``OFF_SWITCH``, in answers
+NO_NODES = "no node of its sub-cluster takes containers now"
 
 
 def binding(e: Explanation, row: int) -> list[Why]:
@@ -90,7 +91,7 @@ def limit_entries(e: Explanation, row: int, situation: Situation, labels: str, b
 
 def _plain(e: Explanation, ask: int, why: Why) -> str:
     if why == Why.NO_NODES:
-        return "No node of its sub-cluster takes containers now."
+        return f"{NO_NODES.capitalize()}."
     if why == Why.QUEUE_SHARE:
         return f"{e.s.queues.paths[int(e.s.ask_queue[ask])]} holds its share; others are owed what is free."
     return "The round was full; its turn comes with the next one."

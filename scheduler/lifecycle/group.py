@@ -14,7 +14,7 @@ import numpy as np
 
 from scheduler.lifecycle.transitions import GROUP, check
 from wire.counts import counted
-from wire.states import ContainerReason, ContainerState, GroupState, TaskState, terminal
+from wire.states import ContainerReason, ContainerState, GroupState, JobState, TaskState, terminal
 
 
 class Backoff(NamedTuple):
@@ -305,12 +305,13 @@ class GroupRun:
         if self.open_ended:
             self.resize(self.target)
 
-    def end(self, e: AttemptEnd, now: float, stopping: bool) -> TaskState:
+    def end(self, e: AttemptEnd, now: float, stopping: JobState | None) -> TaskState:
         """Account one ended attempt and say what became of its task.
 
         ``PENDING`` means that it will be started again, at once or after a
         back-off; of a service that has fewer tasks by now, that it would be.
-        ``stopping``: the job is being killed, nothing starts again.
+        ``stopping``: nothing starts again, and the job will end so. Of one that
+        has failed, who used up its own attempts has failed, too; nobody stopped it.
         """
         self.running -= 1
         new = self._verdict(e, stopping)
@@ -331,10 +332,10 @@ class GroupRun:
         self.running -= len(indices)
         self.succeeded += len(indices)
 
-    def _verdict(self, e: AttemptEnd, stopping: bool) -> TaskState:
+    def _verdict(self, e: AttemptEnd, stopping: JobState | None) -> TaskState:
         if e.state == ContainerState.SUCCEEDED and not self.service:
             return TaskState.SUCCEEDED
-        if stopping:
+        if stopping is not None and (self.service or stopping != JobState.FAILED):
             return TaskState.KILLED
         if self.open_ended:
             return TaskState.FAILED if e.state == ContainerState.FAILED else TaskState.KILLED
@@ -343,6 +344,8 @@ class GroupRun:
         if self.service:
             return TaskState.PENDING
         exhausted = self.failures[e.index] > self.retries
+        if stopping is not None:
+            return TaskState.FAILED if exhausted else TaskState.KILLED
         hopeless = self.launches[e.index] > self.retries + 1 + FREE_ATTEMPTS and e.reason not in _CHOSEN
         return TaskState.FAILED if exhausted or hopeless else TaskState.PENDING
 

@@ -111,7 +111,7 @@ def returned(job: JobRun, group: GroupRun, indices: np.ndarray) -> list[Instruct
 def ended(job: JobRun, group: GroupRun, e: AttemptEnd, now: float) -> tuple[TaskState, list[Instruction]]:
     """One attempt ended. What became of its task, and what follows for the job."""
     job.live -= 1
-    task = group.end(e, now, job.stopping)
+    task = group.end(e, now, job.verdict)
     out: list[Instruction] = []
     if task == TaskState.PENDING and not group.surplus(e.index):
         out.append(_again(f"{group.name}[{e.index}]", e))

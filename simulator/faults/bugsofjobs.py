@@ -81,7 +81,7 @@ def _(real: Real) -> Real:
 def _(real: Real) -> Real:
     """A task is given up one failure too early."""
 
-    def verdict(self: Any, e: Any, stopping: bool) -> Any:
+    def verdict(self: Any, e: Any, stopping: Any) -> Any:
         self.retries -= 1
         found = real(self, e, stopping)
         self.retries += 1

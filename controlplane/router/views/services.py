@@ -82,17 +82,21 @@ class JobSpecification(View):
 
 class JobRollback(View):
     @extend_schema(
-        operation_id="jobs_rollback", request=RollbackRequest, responses=answers({202: JobUpdated}, 409, 412, 415)
+        operation_id="jobs_rollback",
+        request=RollbackRequest,
+        responses=answers({200: JobUpdated, 202: JobUpdated}, 409, 412, 415),
     )
     def post(self, request: Request, job_id: int) -> Response:
         """Have a service run what it ran before, as its next revision; also while another one is being rolled out.
 
         ``changes`` tells what is different from what it runs. It is not taken back itself, whatever becomes of it.
+        200 and ``unchanged`` where it runs what the revision named says: nothing is begun.
         """
         job = changeable_job(request, job_id)
         changes = updating.rollback(account(request), actor(request), job, body(request, RollbackRequest))
-        said = {"unchanged": False, "changes": changes, "warnings": []}
-        return Response((listing.detail(account(request), job_id) or {}) | said, status=202)
+        said = {"unchanged": changes is None, "changes": changes or [], "warnings": []}
+        shown = (listing.detail(account(request), job_id) or {}) | said
+        return Response(shown, status=200 if changes is None else 202)
 
 
 class JobRevisions(View):

@@ -1535,8 +1535,9 @@ export interface components {
          * @description What would become of a job that is submitted now.
          *
          *     home: the sub-cluster that would take it, null where none does now; why: the words of that choice. admitted: whether
-         *     limits let it begin now; limits: those that do not, in words. jobs_ahead: jobs of its queue that wait before it,
-         *     null for accounts that see only their own part of the queue. estimate: of its first container, from now.
+         *     it may begin now; limits: those that do not let it, and that nothing takes work, in words. jobs_ahead: jobs of its
+         *     queue that wait before it, null for accounts that see only their own part of the queue. estimate: of its first
+         *     container, from now.
          */
         Outlook: {
             admitted: boolean;
@@ -2209,8 +2210,9 @@ export interface components {
             role: "operator" | "tenant" | "viewer";
         };
         /**
-         * @description ``to``: a revision that the job had; without it the one before. It is not taken back itself, so that
-         *     ``deadline_s`` and ``max_failures`` mean nothing to it.
+         * @description ``to``: a revision that the job had; without it the last that did not fail and ran something else, or the one
+         *     before while another is rolled out. It is not taken back itself, so that ``deadline_s`` and ``max_failures`` mean
+         *     nothing to it.
          */
         RollbackRequest: {
             /** @default 600 */
@@ -3131,7 +3133,10 @@ export interface components {
             /** @default  */
             message?: string;
         };
-        /** @description Whether a sub-cluster could hold all of a job, were its nodes empty; ``why``: what it lacks where not. */
+        /**
+         * @description Whether a sub-cluster could hold all of a job, were its nodes empty; ``why``: what it lacks, or what keeps it
+         *     from taking the job now, such as that it is draining.
+         */
         SubClusterFit: {
             fits: boolean;
             sub_cluster: string;

@@ -13,7 +13,7 @@ from controlplane.policy import versions
 from controlplane.router import cluster, outlook
 from controlplane.statestore.actions import nodes
 from controlplane.statestore.actions.audit import SYSTEM
-from controlplane.statestore.models import Intent, Job, JobEvent, Node, TaskGroup
+from controlplane.statestore.models import Intent, Job, JobEvent, Node, SubCluster, TaskGroup
 from controlplane.statestore.queries.subclusters import places
 from tests.integration.api.rows import container
 from tests.integration.api.test_routing import lead
@@ -181,6 +181,23 @@ def test_a_job_that_fits_would_start_at_once(both: World) -> None:
     assert ahead.jobs_ahead is None, "others' jobs in a queue that is open to all are not told"
     again = checked(both, asking(node_labels="disk"))
     assert again.outlook is not None and again.outlook.why == ahead.why, "what is only asked about adds no load"
+
+
+def test_nothing_begins_where_a_sub_cluster_drains_and_the_other_has_its_nodes_cordoned(both: World) -> None:
+    both.west.state = SubCluster.State.DRAINING
+    both.west.save(update_fields=["state"])
+    lead(both.east, nodes_up=0)
+    ahead = checked(both, asking()).outlook
+    assert ahead is not None and ahead.home == "east"
+    assert [(s.fits, s.why) for s in ahead.sub_clusters] == [
+        (True, "it is draining and takes no new jobs"), (True, "no node takes containers now"),
+    ]  # fmt: skip
+    assert (ahead.admitted, ahead.limits) == (False, ["no node of its sub-cluster takes containers now"])
+    both.east.state = SubCluster.State.DRAINING
+    both.east.save(update_fields=["state"])
+    cluster.forget()
+    ahead = checked(both, asking()).outlook
+    assert ahead is not None and (ahead.home, ahead.admitted) == (None, False)
 
 
 def test_who_waits_is_told_for_what(both: World) -> None:

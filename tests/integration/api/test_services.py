@@ -244,6 +244,29 @@ def test_one_that_was_never_updated_has_nothing_to_go_back_to(world: World) -> N
     assert (only["revision"], only["by"], only["outcome"], only["back"]) == (1, "tenant", "", None)
 
 
+def test_a_rollback_to_what_a_service_runs_already_is_unchanged(world: World) -> None:
+    """As after an update that undid itself: what runs is not gone back to, and naming it begins nothing."""
+    mine = service(world)
+    spec = spec_of(world, mine)
+    first, broken = (spec | {"groups": [spec["groups"][0] | {"grace_s": g}, *spec["groups"][1:]]} for g in (7.0, 8.0))
+    kept = [
+        {"revision": n, "at_us": n * 1e6, "by": "ann", "outcome": outcome, "back": back, "size": 1, "spec": said}
+        for n, said, outcome, back in [
+            (1, first, "", None),
+            (2, spec, "", None),
+            (3, broken, "failed", None),
+            (4, spec, "", 2),
+        ]
+    ]
+    Job.objects.filter(pk=mine).update(services={"revision": 4}, revisions=kept)
+    same = world["tenant"].post(f"jobs/{mine}/rollback", {"revision": 4, "to": 2})
+    assert (same.status_code, same.json()["unchanged"], same.json()["changes"]) == (200, True, []), same.content
+    assert world["tenant"].post(f"jobs/{mine}/rollback", {"revision": 3, "to": 2}).status_code == 412
+    assert not Intent.objects.filter(kind="update").exists()
+    assert world["tenant"].post(f"jobs/{mine}/rollback", {"revision": 4}).status_code == 202
+    assert Intent.objects.get(kind="update").payload["back"] == 1
+
+
 def test_files_of_a_revision_that_a_service_may_go_back_to_are_kept(world: World) -> None:
     mine = service(world)
     old, new = "a" * 64, "b" * 64

@@ -362,10 +362,13 @@ def test_a_service_is_updated_and_rolled_back(cluster: Any, env: dict[str, str],
     same = run(env, "update", "1", file)
     assert (same.returncode, same.stdout) == (0, f"job 1: unchanged, it runs what {file} says as revision 4\n")
     assert json.loads(run(env, "update", "1", file, "-o", "json").stdout)["unchanged"]
+    there = run(env, "rollback", "1", "--to", "2", "--wait")
+    assert (there.returncode, there.stdout) == (0, "job 1: unchanged, it runs what revision 2 ran as revision 4\n")
+    cluster.on_get_job = lambda job: job.update(revision=4, unchanged=False)
     cluster.changes = ["g.grace_s: 1 -> 2"]
     back = run(env, "rollback", "1", "--to", "1", "--revision", "4").stdout
     assert back == "job 1: asked to go back to revision 1\n  g.grace_s: 1 -> 2\n"
-    assert json.loads(cluster.requests("POST", "/jobs/1/rollback")[0].body) == {"to": 1, "revision": 4}
+    assert json.loads(cluster.requests("POST", "/jobs/1/rollback")[-1].body) == {"to": 1, "revision": 4}
     cluster.revisions = [
         said_by_the_api(Revision, revision=2, by="ann", outcome="failed: it was not done within 30 s", back=None)
     ]

@@ -157,6 +157,25 @@ def test_one_exhausted_task_fails_the_job_fast() -> None:
     assert (first.state, second.state, second.killed) == (G.FAILED, G.KILLED, 1)
 
 
+def test_who_fails_for_the_last_time_while_its_job_fails_has_failed_too() -> None:
+    g, served = group(count=5, retries=1), group(1, service=True)
+    job = admitted(g, served)
+    start(job, k=3)
+    start(job, no=1)
+    for index in (0, 1):
+        end(job, index, C.FAILED)
+    assert g.wake(1e9) == 2
+    start(job, k=4)
+    assert end(job, 0, C.FAILED)[0] == T.FAILED
+    assert end(job, 1, C.FAILED) == (T.FAILED, []), "nobody stopped it, and one failure was told"
+    assert end(job, 2, C.FAILED)[0] == T.KILLED, "it might have been tried again"
+    assert end(job, 3, C.FAILED, reason=R.LEASE)[0] == T.KILLED, "its node is to blame"
+    assert end(job, 4, C.KILLED, reason=R.STOPPED)[0] == T.KILLED
+    task, out = end(job, 0, C.FAILED, no=1)
+    assert (task, out) == (T.KILLED, [Ended(J.FAILED, job.message)])
+    assert (g.state, g.failed, g.killed, served.state) == (G.FAILED, 2, 3, G.KILLED)
+
+
 def test_a_kill_starts_nothing_more_and_ends_once() -> None:
     g = group(count=5, retries=2)
     job = admitted(g)

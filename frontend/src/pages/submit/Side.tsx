@@ -73,14 +73,14 @@ export function wouldGoTo({ home, why }: Outlook): string {
 
 /** Where it would go and when it could start, were it submitted now. */
 function Ahead({ outlook }: { outlook: Outlook }) {
-  const lacking = outlook.sub_clusters.filter((s) => !s.fits);
+  const lacking = outlook.sub_clusters.filter((s) => s.why);
   return (
     <dl className="facts small" data-testid="outlook">
       <div><dt>Would go to</dt><dd>{wouldGoTo(outlook)}</dd></div>
       <div><dt>Would start</dt><dd>{outlook.estimate.text}</dd></div>
       {outlook.limits.length > 0 && <div><dt>Waits first</dt><dd>{outlook.limits.join("; ")}</dd></div>}
       {outlook.jobs_ahead !== null && outlook.jobs_ahead > 0 && <div><dt>Jobs before it</dt><dd>{count(outlook.jobs_ahead)}</dd></div>}
-      {lacking.slice(0, LISTED).map((s) => <div key={s.sub_cluster}><dt>Not in {s.sub_cluster}</dt><dd>{s.why}</dd></div>)}
+      {lacking.slice(0, LISTED).map((s) => <div key={s.sub_cluster}><dt>{s.fits ? "Not now in" : "Not in"} {s.sub_cluster}</dt><dd>{s.why}</dd></div>)}
       {lacking.length > LISTED && <div><dt>Nor in</dt><dd>{lacking.length - LISTED} others</dd></div>}
     </dl>
   );
