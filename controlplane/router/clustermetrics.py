@@ -7,6 +7,7 @@ history's totals since ever, so that every web process answers the same.
 import threading
 import time
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import NamedTuple
 
 from django.conf import settings
@@ -75,13 +76,13 @@ def _families() -> Iterator[Metric]:
         found = cursor.fetchall()
         cursor.execute(_POLICY)
         (version,) = cursor.fetchone() or (0,)
-    at = window(clock.now(), 10)
-    sampled = {
-        scope: row for (scope, _), row in gauges.sample(connection.connection, at, {i: n for i, n, _ in found}).items()
-    }
+    names = {number: name for number, name, _ in found}
+    fresh = gauges.recent(connection.connection, names)
+    sampled = {scope: row for (scope, _), row in gauges.sampled(fresh, window(clock.now(), 10), names).items()}
     subs = {name: sampled[SUB_CLUSTER + name] for _, name, _ in found}
     queues = sorted((s for s in sampled if s.startswith(QUEUE)), key=lambda s: sampled[s].rank)
-    kept = queues[: int(settings.HYDRA["metrics_queues"])]
+    most = int(settings.HYDRA["metrics_queues"])
+    kept = queues[:most]
     totals = _totals([CLUSTER, *(SUB_CLUSTER + name for name in subs), *kept])
     yield _one("hydra_policy_version", "Version of the policy in force", version)
     yield _one("hydra_queues_left_out", "Queues with something in them beyond those shown", len(queues) - len(kept))
@@ -91,9 +92,8 @@ def _families() -> Iterator[Metric]:
     yield led
     yield from _gauges("sub_cluster", subs, ("allocated", "capacity", "pending"))
     yield from _machines(subs)
-    yield from _gauges(
-        "queue", {s.removeprefix(QUEUE): sampled[s] for s in kept}, ("allocated", "guaranteed", "pending")
-    )
+    yield from _gauges("queue", {s.removeprefix(QUEUE): sampled[s] for s in kept}, ("allocated", "pending"))
+    yield from _guaranteed([s.removeprefix(QUEUE) for s in kept], gauges.guarantees(fresh), most)
     yield from _counters("sub_cluster", "", {name: totals.get(SUB_CLUSTER + name) for name in subs})
     yield from _counters("queue", "queue_", {s.removeprefix(QUEUE): totals.get(s) for s in kept})
     yield _latency({name: totals.get(SUB_CLUSTER + name) for name in subs})
@@ -116,12 +116,11 @@ def _gauges(kind: str, rows: dict[str, WindowRow], sides: tuple[str, ...]) -> It
     """What stands in load rows, of those that have a fresh one."""
     told = {name: row.numbers for name, row in rows.items() if row.numbers.get("n_load")}
     for side in sides:
-        column = "capacity" if side == "guaranteed" else side
         for resource in RESOURCES:
             axis, (unit, factor) = resource.axis, resource.metric
             family = GaugeMetricFamily(f"hydra_{kind}_{side}_{unit}", f"{side.capitalize()} {unit}", labels=[kind])
             for name, numbers in told.items():
-                family.add_metric([name], numbers[f"{column}_{axis}"] * factor)
+                family.add_metric([name], numbers[f"{side}_{axis}"] * factor)
             yield family
     share = GaugeMetricFamily(f"hydra_{kind}_dominant_share", "Allocated part of the scarcest resource", labels=[kind])
     for name, numbers in told.items():
@@ -132,6 +131,17 @@ def _gauges(kind: str, rows: dict[str, WindowRow], sides: tuple[str, ...]) -> It
         if row.numbers.get("n_measured"):
             waiting.add_metric([name], row.numbers.get("pending_containers", 0))
     yield waiting
+
+
+def _guaranteed(kept: list[str], owed: dict[str, list[int]], most: int) -> Iterator[Metric]:
+    """Of queues that are told of anyway and, idle or not, those of the largest guarantees."""
+    told = dict.fromkeys([*kept, *islice(owed, most)])
+    for at, resource in enumerate(RESOURCES):
+        unit, factor = resource.metric
+        family = GaugeMetricFamily(f"hydra_queue_guaranteed_{unit}", f"Guaranteed {unit}", labels=["queue"])
+        for path in told:
+            family.add_metric([path], owed[path][at] * factor if path in owed else 0)
+        yield family
 
 
 def _machines(rows: dict[str, WindowRow]) -> Iterator[Metric]:

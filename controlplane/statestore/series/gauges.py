@@ -22,7 +22,16 @@ _STATES = {int(s): f"nodes_{s.name.lower()}" for s in NodeState if s is not Node
 
 def sample(session: psycopg.Connection, at: dt.datetime, names: dict[int, str]) -> Rows:
     """Rows of the window that begins ``at``. names: the sub-clusters there are, by number."""
-    fresh = [load for load in loads.read(session) if load.age_s <= FRESH_S and load.sub_cluster in names]
+    return sampled(recent(session, names), at, names)
+
+
+def recent(session: psycopg.Connection, names: dict[int, str]) -> list[loads.Load]:
+    """What the leaders of these sub-clusters said last, those that are not silent."""
+    return [load for load in loads.read(session) if load.age_s <= FRESH_S and load.sub_cluster in names]
+
+
+def sampled(fresh: list[loads.Load], at: dt.datetime, names: dict[int, str]) -> Rows:
+    """As ``sample``, of what leaders said."""
     rows: Rows = {(CLUSTER, at): WindowRow()}
     for name in names.values():
         rows[SUB_CLUSTER + name, at] = WindowRow()
@@ -60,10 +69,7 @@ def _share(allocated: np.ndarray, capacity: np.ndarray) -> int:
 
 def _queues(rows: Rows, at: dt.datetime, fresh: list[loads.Load]) -> None:
     """Every queue, leaf or not, that uses or wants something; the largest shares have the lowest ranks."""
-    capacity: dict[str, np.ndarray] = {}
-    for load in fresh:
-        for name, p in load.queues.items():
-            capacity[name] = capacity.get(name, np.zeros(R, np.int64)) + p.capacity
+    capacity = _capacity(fresh)
     paths, amounts = tree_sums(fresh)
     if not paths:
         return
@@ -80,6 +86,26 @@ def _queues(rows: Rows, at: dt.datetime, fresh: list[loads.Load]) -> None:
         row = rows[QUEUE + path, at] = WindowRow(dict(zip(LOADED, numbers, strict=True)), rank=place)
         row.numbers["n_load"] = 1
     rows[CLUSTER, at].queues = len(paths)
+
+
+def _capacity(fresh: list[loads.Load]) -> dict[str, np.ndarray]:
+    """(R,) int64 of each partition."""
+    capacity: dict[str, np.ndarray] = {}
+    for load in fresh:
+        for name, p in load.queues.items():
+            capacity[name] = capacity.get(name, np.zeros(R, np.int64)) + p.capacity
+    return capacity
+
+
+def guarantees(fresh: list[loads.Load]) -> dict[str, list[int]]:
+    """What each queue is guaranteed of what is there, idle or not, the largest parts first; none of nothing."""
+    capacity = _capacity(fresh)
+    found = tree.guaranteed(capacity)
+    paths, amounts = list(found), np.array(list(found.values()), np.int64).reshape(-1, R)
+    total = np.maximum(sum(capacity.values(), np.zeros(R, np.int64)), 1)
+    part = (amounts * MILLION // total).max(axis=1, initial=0)
+    order = [at for at in np.argsort(-part, kind="stable").tolist() if amounts[at].any()]
+    return {paths[at]: amounts[at].tolist() for at in order}
 
 
 def tree_sums(fresh: list[loads.Load]) -> tuple[list[str], np.ndarray]:

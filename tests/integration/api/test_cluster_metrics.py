@@ -68,6 +68,14 @@ def test_queues_are_bounded(world: World, settings: Any) -> None:
     assert found["hydra_queues_left_out", ()] == 16
 
 
+def test_what_an_idle_queue_is_guaranteed_is_told_as_well(world: World) -> None:
+    put_load(world.west, {"root.default": 300})
+    found = scraped(world)
+    etl = (("queue", "root.prod.etl"),)
+    assert found["hydra_queue_guaranteed_memory_bytes", etl] == 400 * 2**20
+    assert ("hydra_queue_allocated_memory_bytes", etl) not in found
+
+
 def test_every_query_of_the_dashboard_names_what_there_is(world: World) -> None:
     put_load(world.west, {"root.default": 300})
     lead(world.west)
