@@ -74,7 +74,7 @@ def test_a_form_and_the_file_are_one(signed_in: Page) -> None:
     text.fill(text.input_value().replace("count: 2", "count: 3"))
     signed_in.get_by_text("Form", exact=True).click()
     expect(signed_in.get_by_label("Tasks", exact=True)).to_have_value("3")
-    signed_in.get_by_role("button", name="Submit", exact=True).click()
+    signed_in.get_by_label("Command", exact=True).press("Control+Enter")
     signed_in.wait_for_url(re.compile(r"/jobs/\d+$"))
     ended(signed_in, "SUCCEEDED")
     expect(signed_in.get_by_test_id("log")).to_contain_text("line of")

@@ -8,7 +8,7 @@ import { useRead } from "../../live/hooks";
 import { Card, Command, Failed, Loading, Notice, useNow } from "../../ui/parts";
 import { SaveAs } from "../../ui/save";
 import { FileSlots, Parameters, wouldGoTo } from "../submit/Side";
-import { Problems, Source, Warnings } from "../submit/Source";
+import { onCtrlEnter, Problems, Source, Warnings } from "../submit/Source";
 import { localFiles, located, parse } from "../submit/source";
 import "../submit/submit.css";
 import type { Files } from "../submit/submitting";
@@ -58,21 +58,22 @@ function Editor({ start, known, me }: { start: Draft; known?: ScheduleDetail; me
   const { form, job } = sorted(send.error?.errors.length ? send.error.errors : (preview.error?.errors ?? []));
   const unreadable = parsed.problems.map((p) => ({ ...fieldError("job", p.message), line: p.line, column: p.column }));
   const errors = parsed.value ? located(job, parsed) : unreadable;
+  const save = () => { if (parsed.value && !send.isPending) send.mutate(); };
   const jump = (line: number) => area.current?.setSelectionRange(...lineOf(draft.job, line)) ?? undefined;
   return (
     <>
       <div className="page-head row wrap">
         <h1 className="grow">{known ? `Change ${known.name}` : "New schedule"}</h1>
         <SaveAs name="job.yaml" text={draft.job} />
-        <Button loading={send.isPending} disabled={!parsed.value} onClick={() => send.mutate()}>{known ? "Change" : "Create"}</Button>
+        <Button loading={send.isPending} disabled={!parsed.value} onClick={save}>{known ? "Change" : "Create"}</Button>
       </div>
       <div className="row"><Command text={command(draft, known?.id)} /></div>
       {known && known.owner !== me.username && <Notice>Its jobs are <strong>{known.owner}</strong>&apos;s. What is written here has to be a job that you may submit as well.</Notice>}
       <div className="editor">
-        <div className="form">
+        <div className="form" onKeyDown={onCtrlEnter(save)}>
           <Times draft={draft} errors={form} set={set} />
           <Card flush title="Job file" aside={<span className="muted small">Its parameters <span className="mono">schedule_time</span> and <span className="mono">schedule_date</span> get the time</span>}>
-            <Source text={draft.job} marked={new Set(errors.map((e) => e.line))} area={area} onChange={(text) => set({ job: text })} onSubmit={() => send.mutate()} />
+            <Source text={draft.job} marked={new Set(errors.map((e) => e.line))} area={area} onChange={(text) => set({ job: text })} />
           </Card>
         </div>
         <div className="editor-side">

@@ -2,15 +2,22 @@
 import type { FieldError } from "../../api/types";
 import { whereOf } from "../../format/text";
 
-export function Source({ text, marked, area, onChange, onSubmit }: {
-  text: string; marked: Set<number>; area: React.RefObject<HTMLTextAreaElement | null>; onChange: (t: string) => void; onSubmit: () => void;
+/** Ctrl+Enter submits from any field below, unless the field took the key for itself. */
+export const onCtrlEnter = (submit: () => void) => (e: React.KeyboardEvent) => {
+  if (e.key !== "Enter" || !(e.ctrlKey || e.metaKey) || e.defaultPrevented) return;
+  e.preventDefault();
+  submit();
+};
+
+export function Source({ text, marked, area, onChange }: {
+  text: string; marked: Set<number>; area: React.RefObject<HTMLTextAreaElement | null>; onChange: (t: string) => void;
 }) {
   const lines = text.split("\n").length;
   return (
     <div className="source">
       <div className="gutter" aria-hidden="true">{Array.from({ length: lines }, (_, i) => <div key={i} data-bad={marked.has(i + 1) || undefined}>{i + 1}</div>)}</div>
       <textarea ref={area} aria-label="Job file" aria-invalid={marked.size > 0} spellCheck={false} autoCapitalize="off" autoComplete="off" rows={lines + 1} value={text}
-        onChange={(e) => onChange(e.currentTarget.value)} onKeyDown={(e) => { if (e.key === "Enter" && (e.ctrlKey || e.metaKey)) onSubmit(); }} />
+        onChange={(e) => onChange(e.currentTarget.value)} />
     </div>
   );
 }

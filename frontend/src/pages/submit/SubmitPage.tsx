@@ -10,7 +10,7 @@ import { SaveAs } from "../../ui/save";
 import { fromSpec } from "./document";
 import { Form } from "./Form";
 import { FileSlots, Parameters, Summary } from "./Side";
-import { Problems, Source, Warnings } from "./Source";
+import { onCtrlEnter, Problems, Source, Warnings } from "./Source";
 import { ruleWords, type Rules } from "./rollout";
 import { EXAMPLE, localFiles, located, parse, submitCommand } from "./source";
 import { Underway, WhatChanges } from "./Updating";
@@ -63,7 +63,7 @@ function Editor({ me, start, from, update = false }: { me: Me; start: string; fr
   const [values, setValues] = useState<Values>({});
   const [rules, setRules] = useState<Rules>({});
   const service = update && from ? { job: from, rules } : undefined;
-  const { send, progress } = useSubmit(parsed, values, files, text, service);
+  const { send, submit, progress } = useSubmit(parsed, values, files, text, service);
   const check = useCheck(parsed, values, text, service);
   const { checked, tried } = check.data ?? {};
   const refused = send.error?.errors.length ? send.error.errors : (check.error?.errors ?? []);
@@ -81,13 +81,13 @@ function Editor({ me, start, from, update = false }: { me: Me; start: string; fr
         <SaveAs name="job.yaml" text={text} />
         <Command text={submitCommand(parsed.value, values, update ? from?.id : undefined, ruleWords(rules))} />
         {!update && <Button variant="default" disabled={!parsed.value} onClick={() => go("/schedules/new", { state: { job: text, set: values } })}>Schedule it</Button>}
-        <Button loading={send.isPending} disabled={!parsed.value} onClick={() => send.mutate()}>{update ? "Roll out" : "Submit"}</Button>
+        <Button loading={send.isPending} disabled={!parsed.value} onClick={submit}>{update ? "Roll out" : "Submit"}</Button>
       </div>
       {service ? <Underway job={service.job} rules={rules} errors={errors} set={(next) => { setRules(next); send.reset(); }} /> : from && <Origin from={from} />}
-      <div className="editor">
+      <div className="editor" onKeyDown={onCtrlEnter(submit)}>
         {view === "form" && parsed.value ? <Form text={text} value={parsed.value} errors={errors} change={change} />
           : <Card flush title="Job file" aside={<span className="muted small">{view === "form" ? "The form comes back when this is a job file" : "YAML or JSON"}</span>}>
-            <Source text={text} marked={new Set(errors.map((e) => e.line))} area={area} onChange={change} onSubmit={() => send.mutate()} />
+            <Source text={text} marked={new Set(errors.map((e) => e.line))} area={area} onChange={change} />
           </Card>}
         <div className="editor-side">
           {failure && <Failed error={failure} />}
