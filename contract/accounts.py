@@ -15,6 +15,14 @@ class QueueGrant(Answer):
     level: words.Level
 
 
+class AccountQueue(QueueGrant):
+    """``source``: ``grant`` is the account's own, ``policy`` names it or its role in the document in force."""
+
+    model_config = ALL_SAID
+
+    source: Annotated[str, one_of("grant", "policy")] = "grant"
+
+
 class Me(Answer):
     """``email``: where mail of your jobs goes, as an operator set it; "" for nowhere."""
 
@@ -49,7 +57,7 @@ TOKEN_VALID_S = 90 * 86400
 
 
 class Account(Answer):
-    """``queues``: what it was granted itself; the policy may name it as well. ``tokens``: that are valid now.
+    """``queues``: the first few in lists, ``queues_left_out``: how many more. ``tokens``: that are valid now.
     ``email``: where it gets mail of its jobs, if it wants any; "" for nowhere.
     """
 
@@ -63,7 +71,8 @@ class Account(Answer):
     last_login_at: dt.datetime | None
     tokens: int
     token_used_at: dt.datetime | None
-    queues: list[QueueGrant]
+    queues: list[AccountQueue]
+    queues_left_out: int = 0
     email: str = ""
 
 

@@ -150,7 +150,8 @@ def _state(a: Account) -> str:
 
 
 def _queues(a: Account) -> str:
-    return ", ".join(f"{q.path} ({q.level})" for q in a.queues)
+    shown = [f"{q.path} ({q.level}{', policy' * (q.source == 'policy')})" for q in a.queues]
+    return ", ".join(shown + [f"{a.queues_left_out:,} more"] * (a.queues_left_out > 0))
 
 
 LIST: list[Column[Account]] = [

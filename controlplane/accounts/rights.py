@@ -42,7 +42,7 @@ def accounts(numbers: Collection[int]) -> dict[int, User]:
         cursor.execute(_ACCOUNTS, [list(numbers)])
         for number, username, role, levels in cursor.fetchall():
             user = found[number] = User(pk=number, username=username, role=role, is_active=True)
-            user._queue_levels = _highest(json.loads(levels) if levels else [])
+            user._queue_levels = highest(json.loads(levels) if levels else [])
     return found
 
 
@@ -54,12 +54,17 @@ def access(user: User) -> dict[str, str]:
     cached: dict[str, str] | None = getattr(user, "_queue_levels", None)
     if cached is None:
         own = QueueAccess.objects.filter(user_id=user.pk).values_list("queue", "level")
-        named = QueueGrant.objects.filter(version__active=True, principal__in=[user.username, f"role:{user.role}"])
-        cached = user._queue_levels = _highest(own.union(named.values_list("queue", "level")))
+        named = QueueGrant.objects.filter(version__active=True, principal__in=principals(user.username, user.role))
+        cached = user._queue_levels = highest(own.union(named.values_list("queue", "level")))
     return cached
 
 
-def _highest(granted: Iterable[tuple[str, str]]) -> dict[str, str]:
+def principals(username: str, role: str) -> tuple[str, str]:
+    """As whom the policy names an account."""
+    return username, f"role:{role}"
+
+
+def highest(granted: Iterable[tuple[str, str]]) -> dict[str, str]:
     """Of several levels for a queue the highest."""
     found: dict[str, str] = {}
     for queue, level in granted:

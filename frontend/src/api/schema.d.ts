@@ -5,7 +5,7 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         /**
-         * @description ``queues``: what it was granted itself; the policy may name it as well. ``tokens``: that are valid now.
+         * @description ``queues``: the first few in lists, ``queues_left_out``: how many more. ``tokens``: that are valid now.
          *     ``email``: where it gets mail of its jobs, if it wants any; "" for nowhere.
          */
         Account: {
@@ -16,7 +16,9 @@ export interface components {
             email: string;
             id: number;
             last_login_at: string | null;
-            queues: components["schemas"]["QueueGrant"][];
+            queues: components["schemas"]["AccountQueue"][];
+            /** @default 0 */
+            queues_left_out: number;
             /** @enum {string} */
             role: "operator" | "tenant" | "viewer";
             token_used_at: string | null;
@@ -27,6 +29,17 @@ export interface components {
             next: string | null;
             previous: string | null;
             results: components["schemas"]["Account"][];
+        };
+        /** @description ``source``: ``grant`` is the account's own, ``policy`` names it or its role in the document in force. */
+        AccountQueue: {
+            /** @enum {string} */
+            level: "submit" | "admin";
+            path: string;
+            /**
+             * @default grant
+             * @enum {string}
+             */
+            source: "grant" | "policy";
         };
         AccountRequest: {
             password: string;

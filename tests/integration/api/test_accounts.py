@@ -14,12 +14,13 @@ from rest_framework.throttling import SimpleRateThrottle
 from contract.accounts import Account, AccountPage, JoinTokenList, NewToken, TokenList
 from contract.system import ComponentList
 from controlplane.accounts.models import Role, User
+from controlplane.policy import versions
 from controlplane.statestore.actions import accounts, joining, nodes
 from controlplane.statestore.actions.audit import SYSTEM, Actor
 from controlplane.statestore.errors import Conflict, Forbidden
 from controlplane.statestore.models import AuditEntry, SubCluster
 from controlplane.statestore.queries.accounts import tokens
-from tests.integration.api.world import PASSWORD, Api, World
+from tests.integration.api.world import PASSWORD, POLICY, Api, World
 
 pytestmark = pytest.mark.django_db
 OTHER_PASSWORD = "quite-another-password"
@@ -42,11 +43,31 @@ def test_an_operator_keeps_accounts(world: World) -> None:
     listed = operator.get("accounts?name=AD&role=tenant").json()
     AccountPage.model_validate(listed, extra="forbid")
     assert [a["username"] for a in listed["results"]] == ["admin", "ada"]
-    assert listed["results"][0]["queues"] == [{"path": "root.prod", "level": "admin"}]
+    assert listed["results"][0]["queues"] == [{"path": "root.prod", "level": "admin", "source": "grant"}]
     first = operator.get("accounts?page_size=2").json()
     assert len(first["results"]) == 2 and operator.get(first["next"].split("/api/v1/")[1]).json()["results"]
     actions = AuditEntry.objects.filter(actor=world.users["operator"]).values_list("action", flat=True)
     assert {"account.create", "account.role"} <= set(actions)
+
+
+def test_queues_of_accounts_are_told_with_what_the_policy_gives(world: World) -> None:
+    web, etl = {"submit": ["submitter"]}, {"guaranteed": 1.0, "submit": ["role:tenant"], "administer": ["submitter"]}
+    many = {f"of-many-{n:02}": {"submit": ["other"]} for n in range(12)}
+    queues = POLICY["queues"] | {"prod": {"guaranteed": 0.4, "children": {"etl": etl, "web": web} | many}}
+    versions.publish(SYSTEM, POLICY | {"queues": queues}, "names accounts")
+    with CaptureQueriesContext(connection) as asked:
+        rows = world["viewer"].get("accounts").json()["results"]
+    assert len([query for query in asked if "queue" in query["sql"]]) == 2
+    listed = {row["username"]: row for row in rows}
+    assert [tuple(q.values()) for q in listed["submitter"]["queues"]] == [
+        ("root.prod", "submit", "grant"), ("root.prod.etl", "admin", "policy"), ("root.prod.web", "submit", "policy"),
+    ]  # fmt: skip
+    assert listed["tenant"]["queues"] == [{"path": "root.prod.etl", "level": "submit", "source": "policy"}]
+    assert listed["viewer"]["queues"] == [] and listed["tenant"]["queues_left_out"] == 0
+    assert len(listed["other"]["queues"]) == 10 and listed["other"]["queues_left_out"] == 3
+    one = world["viewer"].get("accounts/other").json()
+    assert (len(one["queues"]), one["queues_left_out"]) == (13, 0)
+    assert {q["path"] for q in one["queues"]} == {q["path"] for q in world["other"].get("me").json()["queues"]}
 
 
 def test_names_and_passwords_are_refused_by_field(world: World) -> None:

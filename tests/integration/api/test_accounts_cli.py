@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from controlplane.policy import versions
+from controlplane.statestore.actions.audit import SYSTEM
 from controlplane.statestore.models import UsageHour, UsageTag
 from controlplane.statestore.queries.accounts import secrets
 from tests.hydractl import run
@@ -43,6 +45,12 @@ def test_accounts_and_tokens_from_the_shell(world: World, hydractl: Shell) -> No
     assert "closed" in hydractl("account", "close", "ada", token=operator).stdout
     listed = hydractl("account", "list", "--name", "ad", token=operator).stdout
     assert "ada" in listed and "admin" in listed and "viewer" not in listed
+
+    etl = {"guaranteed": 1.0, "submit": ["role:tenant"]}
+    versions.publish(SYSTEM, {"queues": {"prod": {"guaranteed": 1.0, "children": {"etl": etl}}}}, "names a role")
+    for words in (("list", "--name", "submitter"), ("show", "submitter")):
+        shown = hydractl("account", *words, token=operator).stdout
+        assert "root.prod (submit), root.prod.etl (submit, policy)" in shown
 
     made = hydractl("token", "create", "ci", "--valid", "2h", token=tenant).stdout.strip()
     assert "tenant" in hydractl("me", token=made).stdout

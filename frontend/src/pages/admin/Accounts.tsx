@@ -7,7 +7,7 @@ import { ago, moment } from "../../format/units";
 import { useRead } from "../../live/hooks";
 import { Card, Command, Empty, Failed, Loading, Stale, useNow } from "../../ui/parts";
 import { AccountDialog, CreateAccount } from "./AccountDialogs";
-import { ROLES } from "./words";
+import { queueWords, ROLES } from "./words";
 import { hydractl } from "../../format/shell";
 
 const KEPT = ["name", "role", "cursor"] as const;
@@ -77,7 +77,7 @@ function Table({ accounts, now, open }: { accounts: Account[]; now: number; open
             <tr key={a.id} data-closed={a.active ? undefined : ""}>
               <td><button type="button" className="linkish clip" aria-haspopup="dialog" onClick={() => open(a.username)}>{a.username}</button>{!a.active && <span className="tag">closed</span>}</td>
               <td>{ROLES.find((r) => r.value === a.role)?.label}</td>
-              <td className="clip" data-label="Queues">{a.queues.length === 0 ? <span className="muted">{a.role === "tenant" ? "those open to all" : "all"}</span> : a.queues.map((q) => `${q.path}${q.level === "admin" ? " (admin)" : ""}`).join(", ")}</td>
+              <td className="clip" data-label="Queues">{a.queues.length === 0 ? <span className="muted">{a.role === "tenant" ? "those open to all" : "all"}</span> : queueWords(a)}</td>
               <td className="num" data-label="Tokens" title={a.token_used_at ? `Last used ${moment(a.token_used_at)}` : undefined}>{a.tokens}</td>
               <td className="num" data-label="Last log-in">{a.last_login_at ? ago(a.last_login_at, now) : <span className="muted">never</span>}</td>
             </tr>

@@ -6,6 +6,7 @@ import { API, call, type ApiError } from "../../api/client";
 import type { Account, QueueGrant } from "../../api/types";
 import { Command, Failed } from "../../ui/parts";
 import { hydractl } from "../../format/shell";
+import { count } from "../../format/units";
 import { QueueChoice } from "../job/QueueChoice";
 import { Withdraw } from "./Withdraw";
 
@@ -20,15 +21,16 @@ export function Grants({ account, editable }: { account: Account; editable: bool
   return (
     <section aria-label="Queues" className="grants">
       <h3>Queues</h3>
-      {account.queues.length === 0 && <p className="small muted">{account.role === "tenant" ? "None of its own: it uses those open to all, and what the policy gives it." : "Its role sees every queue."}</p>}
+      {account.queues.length === 0 && <p className="small muted">{account.role === "tenant" ? "None of its own: it uses those open to all." : "Its role sees every queue."}</p>}
       <ul>
         {account.queues.map((q) => (
-          <li key={q.path} className="row">
-            <span className="clip mono">{q.path}</span><span className="tag">{q.level}</span><span className="grow" />
-            {editable && <Withdraw account={account} path={q.path} />}
+          <li key={`${q.source} ${q.path}`} className="row">
+            <span className="clip mono">{q.path}</span><span className="tag">{q.level}</span>{q.source === "policy" && <span className="tag">by the policy</span>}<span className="grow" />
+            {editable && q.source === "grant" && <Withdraw account={account} path={q.path} />}
           </li>
         ))}
       </ul>
+      {account.queues_left_out > 0 && <p className="small muted">And {count(account.queues_left_out)} more.</p>}
       {editable && <Add account={account} busy={change.isPending} add={change.mutate} />}
       {change.error && <Failed error={change.error} />}
     </section>
@@ -38,7 +40,7 @@ export function Grants({ account, editable }: { account: Account; editable: bool
 function Add({ account, busy, add }: { account: Account; busy: boolean; add: (change: Change) => void }) {
   const [path, setPath] = useState("");
   const [level, setLevel] = useState<QueueGrant["level"]>("submit");
-  const held = account.queues.filter((q) => q.level === level).map((q) => q.path);
+  const held = account.queues.filter((q) => q.source === "grant" && q.level === level).map((q) => q.path);
   return (
     <>
       <div className="row wrap grant-add">

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Account, Component } from "../../api/types";
-import { barred, endsSoon, facts, joins, span, summary, until, worstFirst } from "./words";
+import { barred, endsSoon, facts, joins, queueWords, span, summary, until, worstFirst } from "./words";
 
 const part = (name: string, verdict: Component["verdict"]) => ({ kind: "rm", name, verdict, text: "", remedy: "", facts: {} }) as Component;
 
@@ -34,4 +34,11 @@ describe("tokens", () => {
 it("bars oneself", () => {
   const account = { username: "ada" } as Account;
   expect([barred(account, { username: "ada" }) !== "", barred(account, { username: "eve" })]).toEqual([true, ""]);
+});
+
+it("lists queues, by whom they were given, and how many more", () => {
+  const given = { path: "root.prod", level: "admin", source: "grant" } as const;
+  const named = { path: "root.prod.web", level: "submit", source: "policy" } as const;
+  expect(queueWords({ queues: [given, named, { ...named, level: "admin" }], queues_left_out: 1200 })).toBe("root.prod (admin), root.prod.web (policy), root.prod.web (admin, policy), 1,200 more");
+  expect(queueWords({ queues: [{ ...given, level: "submit" }], queues_left_out: 0 })).toBe("root.prod");
 });

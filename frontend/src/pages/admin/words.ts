@@ -70,6 +70,15 @@ export const ROLES: { value: Account["role"]; label: string; may: string }[] = [
   { value: "operator", label: "Operator", may: "May do everything, also to other accounts." },
 ];
 
+/** The queues of an account in one line. */
+export function queueWords({ queues, queues_left_out: more }: Pick<Account, "queues" | "queues_left_out">): string {
+  const said = queues.map(({ path, level, source }) => {
+    const marks = [level === "admin" ? "admin" : "", source === "policy" ? "policy" : ""].filter(Boolean);
+    return marks.length ? `${path} (${marks.join(", ")})` : path;
+  });
+  return [...said, ...(more ? [`${count(more)} more`] : [])].join(", ");
+}
+
 /** Why the one signed in may not do this to an account; empty where they may. */
 export function barred(account: Account, me: { username: string }): string {
   return account.username === me.username ? "Nobody changes their own account; ask another operator" : "";
