@@ -18,7 +18,7 @@ from client.looking import Looking, WatchOption, listed, picking, sorting
 from client.progress import uploading
 from client.screen import Column, Format, OutputOption, console, noted, print_json, printable, say, show, size
 from contract.artifacts import Kept, KeptArtifact, MadeBy
-from contract.jobs import Artifact, Output
+from contract.jobs import Artifact, JobDetail, Output
 from wire.counts import counted
 
 artifacts = typer.Typer(no_args_is_help=True, help="Files by their SHA-256: what jobs bring and leave behind.")
@@ -30,6 +30,7 @@ LIST: list[Column[KeptArtifact]] = [
 LimitOption = Annotated[int, typer.Option("--limit", "-n", min=0, help="At most so many; 0: all.")]
 GroupOption = Annotated[str | None, typer.Option("--group", "-g", help="Of this group only.")]
 IndexOption = Annotated[int | None, typer.Option("--index", "-i", min=0, help="Of this task of the group only.")]
+NO_CHOICE = (None, None, None)  # of name, group and index
 NameArgument = Annotated[str | None, typer.Argument(metavar="[NAME]", help="Only outputs of this name.")]
 
 
@@ -48,8 +49,9 @@ def outputs(
         ("SIZE", lambda o: size(o.size)), ("SHA-256", lambda o: o.digest),
     ]  # fmt: skip
     with connected(ctx) as client:
-        found = (o for o in client.outputs(job) if _chosen(o, name, group, index))
-        show(found, columns, output, nothing="No such outputs (yet). Groups name them under outputs:.")
+        found = [o for o in client.outputs(job) if _chosen(o, name, group, index)]
+        nothing = "" if found else ". ".join(_nothing(client.job(job), chosen=(name, group, index) != NO_CHOICE))
+        show(found, columns, output, nothing=f"{nothing[:1].upper()}{nothing[1:]}")
 
 
 def fetch(
@@ -67,9 +69,9 @@ def fetch(
     with connected(ctx) as client:
         found = [o for o in client.outputs(job) if _chosen(o, name, group, index)]
         if not found:
-            raise client_error(
-                f"job {job} has no such output", field_name="output", remedy=f"See: hydractl outputs {job}"
-            )
+            chosen = (name, group, index) != NO_CHOICE
+            why, remedy = _nothing(client.job(job), chosen=chosen)
+            raise client_error(why, field_name="output" if chosen else "", remedy=remedy)
         if stdout:
             _print_one(client, found)
             return
@@ -81,6 +83,20 @@ def fetch(
     else:
         for path in stored:
             print(path)
+
+
+def _nothing(job: JobDetail, *, chosen: bool) -> tuple[str, str]:
+    """Why there is nothing to show, and what to do. ``chosen``: of those that were asked for."""
+    if chosen:
+        return f"job {job.id} has no such output{'' if job.ended else ' yet'}", f"See: hydractl outputs {job.id}"
+    why = f"job {job.id} left no outputs" if job.ended else f"job {job.id} has left no outputs yet"
+    groups = [job.spec.get("master") or {}, *job.spec.get("groups", [])]
+    named = [output for group in groups for output in group.get("outputs", [])]
+    if not named:
+        return why, "Groups name them under outputs:."
+    if job.ended and all(output.get("optional") for output in named):
+        return why, "All that it names are optional, and were not written."
+    return why, f"What its tasks did: hydractl tasks {job.id}"
 
 
 def _chosen(output: Output, name: str | None, group: str | None, index: int | None) -> bool:

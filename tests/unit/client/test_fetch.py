@@ -42,6 +42,32 @@ def test_fetch_stores_outputs_by_group_and_prints_one(cluster: Any, env: dict[st
     assert _run(env, "fetch", "1", "nothing").returncode == 2
 
 
+@pytest.mark.parametrize(
+    ("state", "named", "why", "remedy"),
+    [
+        (
+            "SUCCEEDED",
+            [{"name": "a", "path": "a", "optional": True}],
+            "job 1 left no outputs",
+            "All that it names are",
+        ),
+        ("FAILED", [{"name": "a", "path": "a"}], "job 1 left no outputs", "What its tasks did: hydractl tasks 1"),
+        ("RUNNING", [{"name": "a", "path": "a", "optional": True}], "job 1 has left no outputs yet", "What its tasks"),
+        ("SUCCEEDED", [], "job 1 left no outputs", "Groups name them under outputs:."),
+    ],
+)
+def test_why_there_is_nothing_to_fetch_is_told(
+    cluster: Any, env: dict[str, str], state: str, named: list[Any], why: str, remedy: str
+) -> None:
+    cluster.add_job({"name": "a", "groups": [{"name": "map", "outputs": named}]}, state)
+    fetched = _run(env, "fetch", "1")
+    assert (fetched.returncode, f"hydractl: {why}. {remedy}" in fetched.stderr) == (2, True), fetched.stderr
+    said = _run(env, "outputs", "1")
+    assert f"{why[0].upper()}{why[1:]}. {remedy}" in said.stdout + said.stderr
+    chosen = _run(env, "fetch", "1", "other").stderr
+    assert f"output: job 1 has no such output{' yet' * (state == 'RUNNING')}. See: hydractl outputs 1" in chosen
+
+
 @pytest.mark.parametrize("path", ["../x", "/etc/passwd", "a/../../x", "a\\..\\x", "nul\x00", "."])
 def test_no_output_leaves_the_folder(path: str) -> None:
     with pytest.raises(HydraError, match=r"outside|artifacts get"):
