@@ -148,7 +148,8 @@ def drain(
 
 def _now(s: SubClusterDetail) -> str:
     if not _left(s.left):
-        return f"it is empty: hydractl sub-cluster decommission {s.name}"
+        to = "hydractl sub-cluster"
+        return f"it is empty. Use it again: {to} resume {s.name}; let it leave for good: {to} decommission {s.name}"
     if s.left and not s.left.containers:
         return f"no container is left there, and {counted(s.left.jobs, 'job')} that no other sub-cluster takes now"
     return f"left there: {_left(s.left)}"
