@@ -31,6 +31,7 @@ from contract.jobusage import GroupUsage
 from contract.parameters import fill
 from wire import arrays
 from wire.counts import counted
+from wire.states import JobState, TaskState
 
 FileArgument = Annotated[
     Path,
@@ -43,6 +44,7 @@ FollowOption = Annotated[
     bool, typer.Option("--follow", "-f", help="As --wait, and show what the tasks write, to stderr too.")
 ]
 ENDED_OTHERWISE = 1
+STATES = {"live", "ended", *JobState.__members__, *TaskState.__members__}
 
 
 def submit(
@@ -226,8 +228,11 @@ def _ago(text: str | None, name: str) -> str | None:
 
 
 def state_word(text: str | None) -> str | None:
-    """A state as the API spells it, whatever case a person typed."""
-    return text if text is None else text.lower() if text.lower() in ("live", "ended") else text.upper()
+    """A state as the API spells it, whatever case a person typed; another word as it is."""
+    for known in () if text is None else (text.lower(), text.upper()):
+        if known in STATES:
+            return known
+    return text
 
 
 def _done(job: Job) -> str:

@@ -105,7 +105,8 @@ def _limit(o: Override, base: NormalLimit) -> Any:
 
 def _number(o: Override, base: Any) -> Any:
     if "to" in o.change:
-        return o.change["to"]
+        to = o.change["to"]
+        return int(to) if o.field in COUNTS and isinstance(to, float) and to.is_integer() else to
     if base is None:
         raise _wrong("change", f"{o.label} has no value to change in proportion", "give the value it is to have")
     value = base * (1 + o.change["percent"] / 100)

@@ -13,8 +13,10 @@ from controlplane.rm.memory.tenancy import FREE, tenants_of
 from controlplane.rm.memory.view import PlanView
 from scheduler.explain.divided import WholeLimits
 from scheduler.explain.sentence import AskContext
+from scheduler.lifecycle.group import GroupRun
 from wire import labels
 from wire.resources import AXES
+from wire.states import TaskState
 
 OF_ROOM = ("no_room", "no_node_matches", "no_nodes")
 RELAXED_TERMS = 6  # label terms tried one by one
@@ -23,9 +25,10 @@ RELAXED_TERMS = 6  # label terms tried one by one
 def back_off(group: GroupEntry, wait_s: float, waiting: int) -> dict[str, Any]:
     """The reason of a group whose failed tasks pause before they start again."""
     left = round(max(0.0, wait_s), 1)
-    text = f"{waiting:,} tasks ended early and pause before they start again; the next one starts in {left:g} s."
+    ended = "failed" if _only_failed(group.run) else "ended early"
+    text = f"{waiting:,} tasks {ended} and pause before they start again; the next one starts in {left:g} s."
     if waiting == 1:
-        text = f"1 task ended early and pauses before it starts again, in {left:g} s."
+        text = f"1 task {ended} and pauses before it starts again, in {left:g} s."
     return {
         "code": "backoff",
         "text": text,
@@ -36,6 +39,12 @@ def back_off(group: GroupEntry, wait_s: float, waiting: int) -> dict[str, Any]:
         "estimate": {"earliest_s": left, "latest_s": None, "text": f"In {left:g} s at the earliest."},
         "change": {"what": "wait", "starts": False, "text": "Nothing: it starts again by itself."},
     }
+
+
+def _only_failed(run: GroupRun) -> bool:
+    """Whether every attempt of the tasks that start again has failed. Of a service some may have ended well."""
+    again = (run.task_state == TaskState.PENDING) & (run.launches > 0)
+    return not run.service and bool((run.failures[again] == run.launches[again]).all())
 
 
 def elsewhere(group: GroupEntry, text: str, waiting: int, now: float) -> dict[str, Any]:

@@ -61,9 +61,7 @@ def test_a_sub_cluster_joins_is_emptied_and_leaves_from_the_shell(world: World, 
         assert "takes work again" in hydractl("sub-cluster", "resume", "west").stdout
         rows.finish(held.pk, JobState.SUCCEEDED)
         empty = hydractl("sub-cluster", "drain", "west", "--wait").stdout
-        assert (
-            "hydractl sub-cluster resume west; let it leave for good: hydractl sub-cluster decommission west" in empty
-        )
+        assert "resume west; let it leave for good: hydractl sub-cluster decommission west" in empty
         assert "has left" in hydractl("sub-cluster", "decommission", "west", "-m", "sold").stdout
         Node.objects.filter(name="east-1").update(duty="cordoned")
         listed = hydractl("sub-clusters").stdout

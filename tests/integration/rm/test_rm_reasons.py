@@ -101,6 +101,7 @@ def test_a_pause_after_a_failure_is_a_reason_too(cluster: Cluster) -> None:
     leader.round()
     told = reason(cluster, job)
     assert (told["code"], told["waiting"]) == ("backoff", 1)
+    assert told["text"].startswith("1 task failed and pauses before it starts again")
     assert 0 < told["limits"][0]["wait_s"] <= 0.5
     leader.clock.ahead_s += 10.0
     leader.round()

@@ -135,3 +135,10 @@ def test_partitions_and_units_written_out() -> None:
     assert made["queues"]["a"]["partitions"]["gpu"]["maximum"] == {"gpus": "1 gpu"}
     twice = derive(document, [Override("root.a", "guaranteed", "gpu", {"percent": 100})])
     assert twice["queues"]["a"]["partitions"]["gpu"]["guaranteed"]["gpus"] == 2
+
+
+@pytest.mark.parametrize(("field", "to"), [("max_running_jobs", 5.0), ("max_running_jobs", 5), ("weight", 2.5)])
+def test_a_count_is_written_as_a_whole_number(field: str, to: float) -> None:
+    made = derive({"queues": {"a": {"guaranteed": 0.5}}}, [Override("root.a", field, "", {"to": to})])
+    value = made["queues"]["a"][field]
+    assert value == to and isinstance(value, int) is (field == "max_running_jobs")

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from client.commands.jobs import state_word
 from tests import hydractl
 
 
@@ -42,3 +43,10 @@ def test_times_go_by_the_servers_clock(cluster: Any, env: dict[str, str], ahead_
     assert done.returncode == 0 and "1 min " in done.stdout, done.stdout + done.stderr
     asked = datetime.fromisoformat(cluster.requests("GET", "/jobs")[0].query["since"])
     assert abs(asked - there + timedelta(minutes=10)) < timedelta(seconds=30)
+
+
+@pytest.mark.parametrize(
+    ("typed", "sent"), [("running", "RUNNING"), ("Live", "live"), ("bogus", "bogus"), ("ENDED", "ended"), (None, None)]
+)
+def test_a_state_is_found_in_any_case_and_another_word_is_sent_as_typed(typed: str | None, sent: str | None) -> None:
+    assert state_word(typed) == sent

@@ -58,7 +58,7 @@ export function Summary({ value, me, checked, checking }: { value: Record<string
       </dl>
       <p className="small" role="status" data-testid="checked">{checking ? "Checking" : checked ? <span className="state tone-succeeded"><Check /><span>The server would take it</span></span> : "Not checked yet"}</p>
       {checked?.outlook && <Ahead outlook={checked.outlook} />}
-      {queues.length > 0 && <p className="muted small">Your queues: {queues.join(", ")}</p>}
+      {queues.length > 0 && <p className="muted small">Your queues: {[...queues, "and those open to all"].join(", ")}</p>}
       <p className="muted small">Ctrl+Enter submits. Nothing runs before you submit.</p>
     </Card>
   );

@@ -56,7 +56,7 @@ export function useSubmit(parsed: Parsed, values: Values, files: Files, text: st
     mutationFn: () => submit(parsed, values, files, key, (source, sent) => setProgress((p) => ({ ...p, [source]: sent })), update),
     onSuccess: (job) => { if (!job.unchanged) go(`/jobs/${job.id}`); }, onError: () => setProgress({}),
   });
-  return { send, progress };
+  return { send, submit: () => { if (parsed.value && !send.isPending) send.mutate(); }, progress };
 }
 
 /** What the server would say, asked for when the writing pauses. Files that are still to be sent count as there. */
