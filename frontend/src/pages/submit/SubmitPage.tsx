@@ -72,7 +72,6 @@ function Editor({ me, start, from, update = false }: { me: Me; start: string; fr
   const failure = send.error && !send.error.errors.length ? send.error : null;
   const warnings = errors.length ? [] : located(checked?.warnings ?? tried?.warnings ?? [], parsed);
   const change = (next: string) => { setText(next); send.reset(); };
-  const submit = () => { if (parsed.value && !send.isPending) send.mutate(); };
   const jump = (line: number) => { setView("text"); requestAnimationFrame(() => select(area.current, text, line)); };
   return (
     <>

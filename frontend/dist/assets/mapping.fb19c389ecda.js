@@ -1,0 +1,1 @@
+var e=e=>typeof e==`object`&&!!e&&!Array.isArray(e),t=t=>e(t)?t:{};export{t as n,e as t};
