@@ -118,7 +118,7 @@ def test_a_service_is_scaled_and_restarted_from_its_page(signed_in: Page, tenant
 def _roll_back(page: Page, tenant: Client, job_id: int) -> None:
     page.get_by_role("button", name="Roll back", exact=True).click()
     asked = page.get_by_role("dialog")
-    expect(asked.get_by_label("The last one that did not fail")).to_be_checked()
+    expect(asked.get_by_label("The last one that did not fail and ran something else")).to_be_checked()
     first = asked.get_by_label(re.compile(r"Revision 1.*by tenant"))
     first.check()
     asked.get_by_text("How carefully").click()
@@ -133,6 +133,11 @@ def _roll_back(page: Page, tenant: Client, job_id: int) -> None:
     expect(rows.nth(1)).to_contain_text("Back to what 1 ran")
     expect(rows.nth(1)).to_contain_text("in force")
     expect(rows.nth(2)).to_contain_text("web.grace_s: 1 -> 0")
+    wait_until(lambda: not tenant.job(job_id).rollout, 60, "it is as it was")
+    page.get_by_role("button", name="Roll back", exact=True).click()
+    asked.get_by_label(re.compile(r"Revision 1.*by tenant")).check()
+    asked.get_by_role("button", name="Roll back", exact=True).click()
+    expect(asked.get_by_role("status")).to_have_text("Nothing is begun: it runs this already, as revision 3.")
 
 
 def test_a_hostile_page_gets_nothing_of_its_viewers(signed_in: Page, tenant: Client) -> None:

@@ -82,6 +82,7 @@ function Ask({ job, what, onClose }: { job: Job; what: What; onClose: () => void
   const act = useMutation<Job, ApiError, Doing["body"]>({
     mutationFn: (body) => post<Job>(`/jobs/${job.id}/${what}`, body),
     onSuccess: (answer) => {
+      if (answer.unchanged) return;
       onClose();
       if (answer.id !== job.id) go(`/jobs/${answer.id}`);
     },
@@ -90,6 +91,7 @@ function Ask({ job, what, onClose }: { job: Job; what: What; onClose: () => void
   return (
     <Confirm title={doing.title} action={doing.action} busy={act.isPending} error={act.error} onClose={onClose} onConfirm={() => doing.ready && act.mutate(doing.body)}>
       {doing.text}
+      {act.data?.unchanged && <p role="status">Nothing is begun: it runs this already, as revision {act.data.revision ?? 1}.</p>}
       <Command text={doing.command} />
     </Confirm>
   );

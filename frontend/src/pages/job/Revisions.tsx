@@ -24,7 +24,7 @@ export function Revisions({ job }: { job: Job }) {
   );
 }
 
-/** `to`: null for the last that did not fail. */
+/** `to`: null for the last that did not fail and ran something else. */
 export function BackTo({ job, to, choose }: { job: Job; to: number | null; choose: (to: number | null) => void }) {
   const read = useRead<Page<Revision>>(`/jobs/${job.id}/revisions`, job.revision);
   if (read.error && !read.data) return <Failed error={read.error} retry={() => void read.refetch()} />;
@@ -34,7 +34,7 @@ export function BackTo({ job, to, choose }: { job: Job; to: number | null; choos
     <fieldset className="choices revisions">
       <legend>Back to</legend>
       {inForce && inForce.changes?.length ? <div className="small muted">In force is revision {inForce.revision}, which changed<Changes of={inForce} /></div> : null}
-      <label><input type="radio" name="revision" checked={to === null} onChange={() => choose(null)} /><span>{job.rollout ? `What it ran before, revision ${job.rollout.previous}` : "The last one that did not fail"}</span></label>
+      <label><input type="radio" name="revision" checked={to === null} onChange={() => choose(null)} /><span>{job.rollout ? `What it ran before, revision ${job.rollout.previous}` : "The last one that did not fail and ran something else"}</span></label>
       {before(read.data.results, job).map((r) => (
         <label key={r.revision}>
           <input type="radio" name="revision" checked={to === r.revision} onChange={() => choose(r.revision)} />
