@@ -212,8 +212,11 @@ def test_gaps_are_null_and_idle_queues_zero(world: World) -> None:
     assert read("queue:root.default", "dominant_share", start, end) == [0, None, None, 0.1, None, None]
     assert read("sub-cluster:west", "allocated_memory_mib", start, end)[4] is None
     owed = read("queue:root.prod.etl", "guaranteed_memory_mib", start, end)
-    assert owed[0] and owed[1:] == [None] * 5, "what an idle queue is guaranteed is not known, and no less for that"
+    assert owed[0] and owed[1:] == [None] * 5, "nobody leads now, so what an idle queue is guaranteed is not known"
     assert read("queue:root.default", "decisions_per_s", start, end) == [0, None, None, 0, 0, None]
+    put_load(world.west, {"root.default": 100})
+    now = read("queue:root.prod.etl", "guaranteed_memory_mib", start, end)
+    assert now == [400, None, None, 400, None, None], "an idle queue has what the policy in force guarantees it"
 
 
 def test_of_many_queues_the_largest_have_fine_windows_and_all_coarse_ones(world: World, settings: Any) -> None:
