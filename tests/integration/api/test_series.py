@@ -15,7 +15,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from controlplane.statestore import loads
-from controlplane.statestore.models import Job, Lease, SubCluster
+from controlplane.statestore.models import Job, Lease, PolicyVersion, SubCluster
 from controlplane.statestore.queries.series import reading
 from controlplane.statestore.series import counters, duty, sketch
 from controlplane.statestore.series.columns import ancestors
@@ -215,6 +215,8 @@ def test_gaps_are_null_and_idle_queues_zero(world: World) -> None:
     assert owed[0] and owed[1:] == [None] * 5, "nobody leads now, so what an idle queue is guaranteed is not known"
     assert read("queue:root.default", "decisions_per_s", start, end) == [0, None, None, 0, 0, None]
     put_load(world.west, {"root.default": 100})
+    assert read("queue:root.prod.etl", "guaranteed_memory_mib", start, end)[3] is None, "the policy is younger"
+    PolicyVersion.objects.filter(active=True).update(activated_at=start)
     now = read("queue:root.prod.etl", "guaranteed_memory_mib", start, end)
     assert now == [400, None, None, 400, None, None], "an idle queue has what the policy in force guarantees it"
 

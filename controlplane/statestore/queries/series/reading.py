@@ -1,16 +1,16 @@
-"""History over time, in at most so many points. At most twelve queries, and one for each node, whatever the range."""
+"""History over time, in at most so many points. At most thirteen queries, and one for each node, whatever the range."""
 
 import datetime as dt
 import math
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db import connection
 
 from controlplane import clock
-from controlplane.statestore.models import SubCluster
+from controlplane.statestore.models import PolicyVersion, SubCluster
 from controlplane.statestore.series import gauges, nodes
 from controlplane.statestore.series.columns import CLUSTER, NODE, QUEUE, SAMPLED_BY, SAMPLES
 from controlplane.statestore.series.levels import Level, levels, window
@@ -57,6 +57,13 @@ Found = dict[tuple[str, dt.datetime], _Bucket]
 Sketches = dict[tuple[str, dt.datetime], Sketch]
 
 
+class Owed(NamedTuple):
+    """What a queue is guaranteed since the policy in force is that."""
+
+    since: dt.datetime
+    amount: float
+
+
 def grid(start: dt.datetime, end: dt.datetime, points: int, now: dt.datetime, coarser: int = 0) -> Grid:
     """The coarsest windows that are fine enough for the points, or the finest that are still kept."""
     wanted_s = (end - start).total_seconds() / points
@@ -74,8 +81,8 @@ def grid(start: dt.datetime, end: dt.datetime, points: int, now: dt.datetime, co
 def read(scopes: Sequence[str], metrics: Sequence[Metric], start: dt.datetime, end: dt.datetime, points: int) -> Json:
     """Each metric of each scope that has it, null where nothing is known.
 
-    What a queue was guaranteed is kept of windows in which it had something; of others it is what the policy in
-    force guarantees it of what is there now.
+    What a queue was guaranteed is kept of windows in which it had something; of others, since the policy in force is
+    that, it is what this guarantees it of what is there now.
     """
     now = clock.now()
     finer = None
@@ -105,17 +112,20 @@ def read(scopes: Sequence[str], metrics: Sequence[Metric], start: dt.datetime, e
     return {"step_s": g.bucket_s, "at": [int(at.timestamp()) for at in g.at], "series": series}
 
 
-def _owed(scopes: Sequence[str], metrics: Sequence[Metric]) -> dict[tuple[str, str], float]:
-    """By queue and column, what it is guaranteed now. Three queries at most, none where that is not asked."""
+def _owed(scopes: Sequence[str], metrics: Sequence[Metric]) -> dict[tuple[str, str], Owed]:
+    """By queue and column, what it is guaranteed now. Four queries at most, none where that is not asked."""
     queues = [scope for scope in scopes if scope.startswith(QUEUE)]
     columns = [m.column for m in metrics if not m.idle]
     if not queues or not columns:
         return {}
     names = SubCluster.objects.exclude(state=SubCluster.State.DECOMMISSIONED).values_list("pk", "name")
     found = gauges.guarantees(gauges.recent(connection.connection, dict(names)))
+    since = PolicyVersion.objects.filter(active=True).values_list("activated_at", flat=True).first()
+    if since is None:
+        return {}
     axes = {f"capacity_{axis}": at for at, axis in enumerate(AXES)}
     return {
-        (scope, column): float(found[path][axes[column]])
+        (scope, column): Owed(since, float(found[path][axes[column]]))
         for scope in queues
         if (path := scope.removeprefix(QUEUE)) in found
         for column in columns
@@ -173,7 +183,7 @@ def _left_out(scopes: Sequence[str], found: Found) -> bool:
 
 
 def _values(
-    g: Grid, scope: str, metric: Metric, found: Found, sketches: Sketches, now: dt.datetime, owed: float | None
+    g: Grid, scope: str, metric: Metric, found: Found, sketches: Sketches, now: dt.datetime, owed: Owed | None
 ) -> list[float | None]:
     values: list[float | None] = []
     for at in g.at:
@@ -185,8 +195,8 @@ def _values(
             # Every queue with anything in it has a row: one without has nothing, and idle moments count as well.
             own = _Bucket((own.sums if own else {}) | {name: whole.sums[name] for name in SAMPLES})
         value = _value(g, at, metric, own, now)
-        if value is None and not metric.idle and whole is not None and whole.sums["n_load"]:
-            value = owed
+        if value is None and owed and at >= owed.since and whole is not None and whole.sums["n_load"]:
+            value = owed.amount
         values.append(_rounded(value))
     return values
 
