@@ -11,6 +11,8 @@ from pathlib import Path
 import grimp
 import pytest
 
+from tests.machine import FACTOR
+
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = (
     "wire", "contract", "scheduler", "simulator", "controlplane", "nodemanager", "client", "hydra", "examples",
@@ -52,6 +54,7 @@ def test_format():
     run("ruff", "format", "--check", "--no-cache", ".")
 
 
+@pytest.mark.timeout(900 * FACTOR)  # half a minute of a processor, of which the other stages may leave little
 def test_types():
     run("pyrefly", "check", "--python-interpreter-path", sys.executable, "--output-format", "min-text")
 
