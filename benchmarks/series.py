@@ -49,7 +49,8 @@ def measure(sub_clusters: int, queues: int, ticks: int, decisions: int) -> dict[
     from django.db import connection
 
     from controlplane import clock
-    from controlplane.statestore.queries.series import reading
+    from controlplane.router.owed import owed
+from controlplane.statestore.queries.series import reading
     from controlplane.statestore.series import duty
     from controlplane.statestore.series.metrics import METRICS
 
@@ -75,7 +76,8 @@ def measure(sub_clusters: int, queues: int, ticks: int, decisions: int) -> dict[
         cursor.execute("SELECT sum(pg_total_relation_size(relid)) FROM pg_partition_tree('statestore_series')")
         size = int(cursor.fetchone()[0])
     began = time.perf_counter()
-    found = reading.read(["cluster", "queue:root.d1"], list(METRICS.values()), start, clock.now(), 300)
+    scopes, metrics = ["cluster", "queue:root.d1"], list(METRICS.values())
+    found = reading.read(scopes, metrics, start, clock.now(), 300, owed(scopes, metrics))
     return {
         "tick_p50_ms": round(percentile(took, 0.5)), "tick_p99_ms": round(percentile(took, 0.99)),
         "own_cpu_ms": round(sum(cpu) / ticks), "postgres_cpu_ms": round(sum(stored) / ticks),

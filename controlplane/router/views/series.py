@@ -13,6 +13,7 @@ from contract.series import SeriesInstant as SeriesInstantAnswer
 from controlplane import clock
 from controlplane.accounts.models import User
 from controlplane.accounts.rights import level_in, sees_everything
+from controlplane.router.owed import owed
 from controlplane.statestore.errors import Forbidden, Invalid, NotFound
 from controlplane.statestore.models import Node, Queue, SubCluster
 from controlplane.statestore.queries.series import reading
@@ -52,7 +53,8 @@ class Series(View):
         start, end = _range(request)
         user = account(request)
         _check(user, scopes, metrics)
-        found = reading.read(scopes, metrics, start, end, integer(request, "points", *POINTS))
+        points = integer(request, "points", *POINTS)
+        found = reading.read(scopes, metrics, start, end, points, owed(scopes, metrics))
         return Response(found | {"events": events(start, end, sees_everything(user))})
 
 

@@ -14,6 +14,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from controlplane.router.owed import owed
 from controlplane.statestore import loads
 from controlplane.statestore.models import Job, Lease, PolicyVersion, SubCluster
 from controlplane.statestore.queries.series import reading
@@ -192,7 +193,7 @@ def test_gauges_are_sampled_once_a_window_and_added_up(world: World) -> None:
 
 
 def read(scope: str, metric: str, start: dt.datetime, end: dt.datetime, points: int = 300) -> list[float | None]:
-    found = reading.read([scope], [METRICS[metric]], start, end, points)
+    found = reading.read([scope], [METRICS[metric]], start, end, points, owed([scope], [METRICS[metric]]))
     values: list[float | None] = found["series"][0]["values"]
     assert len(values) == len(found["at"])
     return values
@@ -283,7 +284,7 @@ def test_a_range_is_read_once_and_of_what_is_asked_alone(world: World) -> None:
         ("sub-cluster:east", metrics[:2], 1), ("sub-cluster:east", metrics[2:], 1), ("sub-cluster:east", metrics, 2),
     ):  # fmt: skip
         with CaptureQueriesContext(connection) as found:
-            reading.read([scope], asked, MIDNIGHT - dt.timedelta(days=390), MIDNIGHT, 300)
+            reading.read([scope], asked, MIDNIGHT - dt.timedelta(days=390), MIDNIGHT, 300, {})
         reads = [each for each in found.captured_queries if re.search(r"FROM statestore_series\b", each["sql"])]
         assert len(reads) == times
 

@@ -1,22 +1,20 @@
-"""History over time, in at most so many points. At most thirteen queries, and one for each node, whatever the range."""
+"""History over time, in at most so many points. At most nine queries, and one for each node, whatever the range."""
 
 import datetime as dt
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from django.db import connection
 
 from controlplane import clock
-from controlplane.statestore.models import PolicyVersion, SubCluster
-from controlplane.statestore.series import gauges, nodes
+from controlplane.statestore.series import nodes
 from controlplane.statestore.series.columns import CLUSTER, NODE, QUEUE, SAMPLED_BY, SAMPLES
 from controlplane.statestore.series.levels import Level, levels, window
 from controlplane.statestore.series.metrics import Kind, Metric
 from controlplane.statestore.series.sketch import Sketch, quantile
-from wire.resources import AXES
 
 Json = dict[str, Any]
 
@@ -64,6 +62,9 @@ class Owed(NamedTuple):
     amount: float
 
 
+AllOwed = Mapping[tuple[str, str], Owed]  # by queue's scope and column
+
+
 def grid(start: dt.datetime, end: dt.datetime, points: int, now: dt.datetime, coarser: int = 0) -> Grid:
     """The coarsest windows that are fine enough for the points, or the finest that are still kept."""
     wanted_s = (end - start).total_seconds() / points
@@ -78,11 +79,13 @@ def grid(start: dt.datetime, end: dt.datetime, points: int, now: dt.datetime, co
     return Grid(level, bucket_s, first, max(1, math.ceil((end - first).total_seconds() / bucket_s)))
 
 
-def read(scopes: Sequence[str], metrics: Sequence[Metric], start: dt.datetime, end: dt.datetime, points: int) -> Json:
+def read(
+    scopes: Sequence[str], metrics: Sequence[Metric], start: dt.datetime, end: dt.datetime, points: int, owed: AllOwed
+) -> Json:
     """Each metric of each scope that has it, null where nothing is known.
 
     What a queue was guaranteed is kept of windows in which it had something; of others, since the policy in force is
-    that, it is what this guarantees it of what is there now.
+    that, it is ``owed``.
     """
     now = clock.now()
     finer = None
@@ -95,7 +98,6 @@ def read(scopes: Sequence[str], metrics: Sequence[Metric], start: dt.datetime, e
         if not _left_out(scopes, found):
             break
     single = {s: nodes.read(int(s.removeprefix(NODE)), g.start, g.bucket_s, g.n) for s in scopes if s.startswith(NODE)}
-    owed = _owed(scopes, metrics)
     series = [
         {
             "scope": scope,
@@ -110,26 +112,6 @@ def read(scopes: Sequence[str], metrics: Sequence[Metric], start: dt.datetime, e
         if m.of(scope)
     ]
     return {"step_s": g.bucket_s, "at": [int(at.timestamp()) for at in g.at], "series": series}
-
-
-def _owed(scopes: Sequence[str], metrics: Sequence[Metric]) -> dict[tuple[str, str], Owed]:
-    """By queue and column, what it is guaranteed now. Four queries at most, none where that is not asked."""
-    queues = [scope for scope in scopes if scope.startswith(QUEUE)]
-    columns = [m.column for m in metrics if not m.idle]
-    if not queues or not columns:
-        return {}
-    names = SubCluster.objects.exclude(state=SubCluster.State.DECOMMISSIONED).values_list("pk", "name")
-    found = gauges.guarantees(gauges.recent(connection.connection, dict(names)))
-    since = PolicyVersion.objects.filter(active=True).values_list("activated_at", flat=True).first()
-    if since is None:
-        return {}
-    axes = {f"capacity_{axis}": at for at, axis in enumerate(AXES)}
-    return {
-        (scope, column): Owed(since, float(found[path][axes[column]]))
-        for scope in queues
-        if (path := scope.removeprefix(QUEUE)) in found
-        for column in columns
-    }
 
 
 def known(scopes: Sequence[str]) -> set[str]:
