@@ -50,7 +50,7 @@ def measure(sub_clusters: int, queues: int, ticks: int, decisions: int) -> dict[
 
     from controlplane import clock
     from controlplane.router.owed import owed
-from controlplane.statestore.queries.series import reading
+    from controlplane.statestore.queries.series import reading
     from controlplane.statestore.series import duty
     from controlplane.statestore.series.metrics import METRICS
 
