@@ -1,6 +1,6 @@
 """Where ``hydractl`` keeps addresses and tokens: one YAML file, readable by its owner alone.
 
-A *context* is a server with a token. HYDRA_URL and HYDRA_TOKEN override the
+A *context* is a server with an account's token. HYDRA_URL and HYDRA_TOKEN override the
 current one; a stored token is never sent to another address than its own.
 """
 
@@ -43,18 +43,24 @@ class Config:
         """A copy in which ``name`` has no token."""
         return replace(self, contexts={**self.contexts, name: replace(self.contexts[name], token=None)})
 
-    def context_for(self, url: str) -> str:
-        """The name under which a login to this server is kept: another server's context is never taken.
+    def context_for(self, url: str, username: str) -> str:
+        """The name under which a login is kept: the context of another server or account is never taken.
 
-        The current one where it is of this server or of none yet, else one
-        that is, else a new one named after the host.
+        One of this account at this server, else one there that is logged out, the current one first; else the current
+        one if it is none yet; else a new one named after the host, or after the account where the server is known.
         """
-        same = [name for name, each in self.contexts.items() if each.url.rstrip("/") == url.rstrip("/")]
-        if self.current in same or self.current not in self.contexts:
+        here = {name: c for name, c in self.contexts.items() if c.url.rstrip("/") == url.rstrip("/")}
+        ordered = sorted(here, key=lambda name: name != self.current)
+        own = [name for name in ordered if here[name].username == username]
+        if fitting := own + [name for name in ordered if here[name].token is None]:
+            return fitting[0]
+        if self.current not in self.contexts:
             return self.current
         host = urlsplit(url)
-        names = (str(host.hostname), host.netloc.rpartition("@")[2].replace(":", "-"), host.geturl())
-        return same[0] if same else next((name for name in names if name not in self.contexts), url)
+        names = [str(host.hostname), host.netloc.rpartition("@")[2].replace(":", "-"), host.geturl()]
+        if here:
+            names = [username, *(f"{username}@{name}" for name in names)]
+        return next((name for name in names if name not in self.contexts), names[-1])
 
 
 def config_path(env: Mapping[str, str] = os.environ) -> Path:

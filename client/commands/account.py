@@ -33,14 +33,22 @@ def login(
         say(f"hydractl: {chosen} is not encrypted: your password and token can be read on the way. Use https.")
     with Client(chosen, retry_s=10) as client:
         answer = client.login(username, password)
-    name = settings.context or stored.context_for(client.url)
+    name = settings.context or stored.context_for(client.url, username)
     context = config.Context(client.url, username, answer.token)
     config.save(config.config_path(), stored.with_context(name, context))
     noted(
         {"context": name, "url": client.url, "username": username},
-        f"Logged in to {client.url} as {username}. The current context is {name} now.",
+        f"Logged in to {client.url} as {username}. The current context is {name} now{_left(stored, name)}.",
         output,
     )
+
+
+def _left(stored: config.Config, name: str) -> str:
+    """How to get back to the account that was the current one, where that is another at the same server."""
+    was = stored.contexts.get(stored.current)
+    if was is None or not was.token or name == stored.current:
+        return ""
+    return f"; back to {was.username or 'the one before'} at {was.url} with: hydractl use {stored.current}"
 
 
 def logout(ctx: typer.Context, output: OutputOption = Format.table) -> None:

@@ -14,6 +14,7 @@ MAX_ERRORS = 50
 MAX_LEVELS = 16  # below root
 MAX_QUEUES = 20_000
 MAX_PATH = 255
+NAMED = 5  # queues in an error about several
 ROUNDING = 1e-9  # thirds do not add up exactly
 Found = Iterator[FieldError]
 
@@ -97,7 +98,7 @@ def _limits(field: str, guaranteed: LimitByResource | None, maximum: LimitByReso
         if least is None or most is None or bool(least[1]) != bool(most[1]):
             continue
         if least > most:
-            low, high = (f"{a[1]}" if least[1] else f"{a[0]:g} of the parent" for a in (least, most))
+            low, high = (f"{a[1]}" if least[1] else f"{_percent(a[0])} of the parent" for a in (least, most))
             yield FieldError(
                 f"{field}.guaranteed",
                 f"guarantees {low} {axis} and allows {high} at most",
@@ -118,18 +119,33 @@ def _guarantees(
 ) -> Found:
     """Guarantees of siblings that cannot all be kept, whatever the capacity."""
     for partition in (DEFAULT, *partitions):
-        found = [g for g in (_guarantee(child, partition) for child in children.values()) if g is not None]
+        owned = ((name, _guarantee(child, partition)) for name, child in children.items())
+        found = {name: given for name, given in owned if given is not None}
         above = _guarantee(parent, partition) if parent else None
         where = f" of partition {partition}" if partition else ""
         for axis in AXES:
-            given = [a for a in (getattr(g, axis) for g in found) if a is not None]
-            shares, units = sum(a[0] for a in given), sum(a[1] for a in given)
+            own = {name: getattr(limit, axis) for name, limit in found.items()}
+            given = {name: amount for name, amount in own.items() if amount is not None}
+            shares, units = sum(a[0] for a in given.values()), sum(a[1] for a in given.values())
             if shares > 1 + ROUNDING:
-                text = f"the guaranteed shares of {axis}{where} add up to {shares:g}"
-                yield FieldError(field, text, "let them add up to 1 at most")
+                text = f"the guaranteed shares of {axis}{where} add up to {_percent(shares)}: {_largest(given)}"
+                yield FieldError(field, text, "let them add up to 100 % at most")
                 break
             most = getattr(above, axis) if above else None
             if most is not None and most[1] and units > most[1] * (1 - shares) + ROUNDING:
                 text = f"the guaranteed amounts of {axis}{where} add up to {units}, the parent's to {most[1]}"
                 yield FieldError(field, text, "raise the parent's guarantee, or lower theirs")
                 break
+
+
+def _percent(share: float) -> str:
+    return f"{round(100 * share, 2):g} %"
+
+
+def _largest(given: Mapping[str, tuple[float, int]]) -> str:
+    """The queues with most of it, in words."""
+    ordered = sorted((n for n in given if given[n][0]), key=lambda name: -given[name][0])
+    rest = len(ordered) - NAMED
+    return ", ".join(f"{name} {_percent(given[name][0])}" for name in ordered[:NAMED]) + (
+        f" and {rest} more" if rest > 0 else ""
+    )

@@ -16,7 +16,7 @@ from controlplane.router import cluster, differences, secrets, submission
 from controlplane.router.intake import Live
 from controlplane.statestore.actions import services as actions
 from controlplane.statestore.actions.audit import Actor
-from controlplane.statestore.errors import Invalid
+from controlplane.statestore.errors import Conflict, Invalid
 from controlplane.statestore.models import Job
 from controlplane.statestore.queries.jobs import services
 
@@ -86,9 +86,14 @@ def _before(job: Job, to: int | None) -> tuple[Json, Json, list[str]]:
     """The revision to go back to, what it says, and what differs from what the job runs; of those kept if it is named.
 
     Else the one before while another is rolled out, and then the last that did not fail and says something else.
+    ``Conflict`` where it goes back already, and which one is not named.
     """
     kept, runs = services.revisions(job), Job.objects.values_list("spec", flat=True).get(pk=job.pk)
     going = (job.services or {}).get("rollout")
+    if going and going["back"] and to is None:
+        back, left = kept[-1]["back"], going["previous"]
+        text = f"revision {going['revision']} of job {job.pk} goes back to {back} already"
+        raise Conflict(f"{text}; wait for it, or name {left} to have that again")
     named = going["previous"] if going and to is None else to
     for r in reversed(kept if to is not None else kept[:-1]):
         if r["outcome"] if named is None else r["revision"] != named:

@@ -18,6 +18,11 @@ pytestmark = pytest.mark.django_db
 Search = Callable[..., Iterator[dict[str, Any]]]
 
 
+@pytest.fixture(params=[0, 8], ids=["one by one", "small ones together"], autouse=True)
+def few(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logpieces, "FEW", request.param)
+
+
 @pytest.fixture
 def live(world: World) -> Any:
     return job_with_container(world, job())

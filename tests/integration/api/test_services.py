@@ -263,6 +263,14 @@ def test_a_rollback_to_what_a_service_runs_already_is_unchanged(world: World) ->
     assert (same.status_code, same.json()["unchanged"], same.json()["changes"]) == (200, True, []), same.content
     assert world["tenant"].post(f"jobs/{mine}/rollback", {"revision": 3, "to": 2}).status_code == 412
     assert not Intent.objects.filter(kind="update").exists()
+    rules = {"max_unavailable": 1, "min_ready_s": 1, "deadline_s": 60, "max_failures": 1}
+    going = {"revision": 4, "previous": 3, "began_us": 1, "failures": 0, "back": True, "groups": [0], "rules": rules}
+    Job.objects.filter(pk=mine).update(services={"revision": 4, "rollout": going})
+    already = world["tenant"].post(f"jobs/{mine}/rollback", {"revision": 4})
+    assert already.status_code == 409 and "goes back to 2 already" in already.json()["detail"]
+    assert world["tenant"].post(f"jobs/{mine}/rollback", {"revision": 4, "to": 3}).status_code == 202, "as before"
+    Intent.objects.filter(kind="update").delete()
+    Job.objects.filter(pk=mine).update(services={"revision": 4})
     assert world["tenant"].post(f"jobs/{mine}/rollback", {"revision": 4}).status_code == 202
     assert Intent.objects.get(kind="update").payload["back"] == 1
 

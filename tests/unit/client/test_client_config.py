@@ -46,6 +46,19 @@ def test_options_and_environment_override_the_context() -> None:
     assert resolve(Config(), None, None, None) == Context("http://127.0.0.1:8470")
 
 
+def test_a_login_takes_the_context_of_no_other_server_or_account() -> None:
+    assert Config().context_for("https://a.example", "ada") == "default"
+    assert STORED.context_for("https://a.example/", "ada") == "home"
+    assert STORED.context_for("https://b.example", "bob") == "work"
+    assert STORED.context_for("https://a.example", "ops") == "ops"
+    assert STORED.context_for("https://c.example:8443", "ada") == "c.example"
+    taken = STORED.with_context("ops", Context("https://b.example", "ops", "o"))
+    assert taken.context_for("https://a.example", "ops") == "ops@a.example"
+    assert STORED.without_token("home").context_for("https://a.example", "ops") == "home"
+    both = STORED.with_context("late", Context("https://a.example", "ada"))
+    assert both.context_for("https://a.example", "ada") == "late", "the current one first"
+
+
 def test_programs_use_the_login_of_hydractl_unless_the_environment_says_another(tmp_path: Path) -> None:
     env = {"XDG_CONFIG_HOME": str(tmp_path)}
     save(config_path(env), STORED)

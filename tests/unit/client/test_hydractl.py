@@ -186,10 +186,12 @@ def test_a_login_to_another_server_leaves_the_first_ones_context(
 ) -> None:
     del env["HYDRA_URL"], env["HYDRA_TOKEN"]
     other = cluster.url.replace("127.0.0.1", "localhost")
-    for url in cluster.url, other, other:
-        done = run(env, "login", url, "-u", "ada", "--password-stdin", stdin="right\n")
-        assert done.returncode == 0, done.stderr
-    assert done.stderr == f"Logged in to {other} as ada. The current context is localhost now.\n"
+    given = "-u", "ada", "--password-stdin"
+    done = [run(env, "login", url, *given, stdin="right\n") for url in (cluster.url, other, other)]
+    assert [each.returncode for each in done] == [0, 0, 0]
+    now = f"Logged in to {other} as ada. The current context is localhost now"
+    back = f"; back to ada at {cluster.url} with: hydractl use default"
+    assert [each.stderr for each in done[1:]] == [f"{now}{back}.\n", f"{now}.\n"]
     kept = json.loads(run(env, "contexts", "-o", "json").stdout)
     assert [(c["name"], c["url"], c["current"]) for c in kept] == [
         ("default", cluster.url, False), ("localhost", other, True),

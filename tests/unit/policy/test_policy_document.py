@@ -68,7 +68,7 @@ def children(**each: Any) -> dict[str, Any]:
         (queues(partitions={"tpu": {}}), "queues.a.partitions.tpu", "use one of: gpu"),
         (queues(default_partition="tpu"), "queues.a.default_partition", "use one of: gpu"),
         (queues(partitions={"gpu": {"guaranteed": 1, "maximum": 0.5}}), "queues.a.partitions.gpu.guaranteed", "raise"),
-        (children(b={"guaranteed": 0.7}, c={"guaranteed": 0.4}), "queues.a.children", "add up to 1"),
+        (children(b={"guaranteed": 0.7}, c={"guaranteed": 0.4}), "queues.a.children", "add up to 100 %"),
         (children(b={"guaranteed": {"gpus": 3}}, c={"guaranteed": {"gpus": 2}}), "queues.a.children", "raise"),
         ({"queues": {"a": {}}, "partitions": {"x": {"nodes": "a &&"}}}, "partitions.x.nodes", "label expression"),
         ({"queues": {"a": {}}, "partitions": {"x": {}}}, "partitions.x.nodes", "add the field"),
@@ -108,6 +108,18 @@ def test_a_mistake_is_told_with_its_field_and_its_remedy(document: Any, field: s
         validate(document)
     error = raised.value.errors[0]
     assert error.field == field and error.message and says in error.remedy, error
+
+
+
+def test_guarantees_that_cannot_all_be_kept_name_the_queues() -> None:
+    with pytest.raises(PolicyRefused) as raised:
+        validate(children(b={"guaranteed": "70%"}, c={"guaranteed": "40%"}, d={"guaranteed": {"gpus": 1}}, e={}))
+    (error,) = raised.value.errors
+    assert error.message == "the guaranteed shares of memory_mib add up to 110 %: b 70 %, c 40 %"
+    many = {f"q{n}": {"guaranteed": 0.2} for n in range(7)}
+    with pytest.raises(PolicyRefused) as raised:
+        validate({"queues": many})
+    assert raised.value.errors[0].message.endswith("140 %: q0 20 %, q1 20 %, q2 20 %, q3 20 %, q4 20 % and 2 more")
 
 
 def nested(levels: int) -> dict[str, Any]:

@@ -10,6 +10,8 @@ from django.db import connection
 from controlplane.statestore.queries.jobs.logsources import LogSource
 
 PIECES = 64  # read at once
+FEW = 8  # pieces of a stream that is read with others
+BRIEF = 8 << 10  # bytes, likewise
 BACK = 8  # times as many where lines are looked for
 
 
@@ -53,6 +55,15 @@ _WRITTEN = """SELECT w.no - 1
          WHERE c.day >= w.day AND c.container_id = w.container AND c.stream = w.stream
          ORDER BY c."offset" DESC LIMIT 1)"""
 _NEWS = _WRITTEN.format(or_ended=' OR (length(c.data) = 0 AND c."offset" = w."offset")')
+_BRIEF = f"""SELECT w.no - 1, w.stream, p."offset", p.data, p.came
+  FROM unnest(%(days)s::date[], %(containers)s::bigint[], %(streams)s::smallint[])
+       WITH ORDINALITY AS w(day, container, stream, no)
+ CROSS JOIN LATERAL (
+    SELECT few.*, count(*) OVER () AS pieces, sum(length(data)) OVER () AS bytes FROM (
+        SELECT c."offset", c.data, {_CAME} AS came FROM statestore_log_chunk c
+         WHERE c.day >= w.day AND c.container_id = w.container AND c.stream = w.stream
+         ORDER BY c."offset" LIMIT %(few)s + 1) few) p
+ WHERE p.pieces <= %(few)s AND p.bytes <= %(brief)s ORDER BY w.no, p."offset\""""
 _MOMENT = "GREATEST(%(since)s::timestamptz, statement_timestamp() - make_interval(secs => %(last_s)s::int))"
 _SINCE = f"""SELECT "offset" FROM statestore_log_chunk
     WHERE {_OF} AND day >= ({_MOMENT} AT TIME ZONE 'UTC')::date AND {_CAME} >= {_MOMENT}
@@ -62,8 +73,29 @@ _SINCE = f"""SELECT "offset" FROM statestore_log_chunk
 def forward(src: LogSource, stream: int, offset: int, limit: int) -> tuple[list[Kept], bool]:
     """Pieces that reach beyond ``offset`` or end the stream, some ``limit`` bytes, and whether there are more."""
     kept, more = _read(_FORWARD, src, stream, offset, limit, PIECES)
-    # A node that has lost count sends some once more, cut elsewhere: what follows came no earlier than that.
-    return list(accumulate(kept, lambda before, piece: replace(piece, came=max(before.came, piece.came)))), more
+    return _in_order(kept), more
+
+
+def brief(wanted: Sequence[tuple[LogSource, int]]) -> dict[int, list[Kept]]:
+    """All pieces of those of these (source, stream) that have ``FEW`` of together ``BRIEF`` bytes at most. One query."""
+    values = {
+        "days": [src.day for src, _ in wanted],
+        "containers": [src.container_id for src, _ in wanted],
+        "streams": [stream for _, stream in wanted],
+        "few": FEW,
+        "brief": BRIEF,
+    }
+    found: dict[int, list[Kept]] = {}
+    with connection.cursor() as cursor:
+        cursor.execute(_BRIEF, values)
+        for no, stream, begin, data, came in cursor.fetchall():
+            found.setdefault(no, []).append(Kept(stream, begin, bytes(data), came))
+    return {no: _in_order(pieces) for no, pieces in found.items()}
+
+
+def _in_order(kept: list[Kept]) -> list[Kept]:
+    """A node that has lost count sends some once more, cut elsewhere: what follows came no earlier than that."""
+    return list(accumulate(kept, lambda before, piece: replace(piece, came=max(before.came, piece.came))))
 
 
 def backward(src: LogSource, stream: int, before: int, limit: int) -> tuple[list[Kept], bool]:

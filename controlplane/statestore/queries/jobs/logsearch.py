@@ -8,11 +8,13 @@ import datetime as dt
 import re
 import time
 from collections.abc import Iterator, Sequence
+from itertools import repeat
 from typing import Any, NamedTuple
 
 from controlplane.statestore.models import Job, LogChunk, TaskGroup
 from controlplane.statestore.queries.jobs import logpieces
 from controlplane.statestore.queries.jobs.containers import beyond, history_since
+from controlplane.statestore.queries.jobs.logpieces import Kept
 from controlplane.statestore.queries.jobs.logsources import LogSource
 from controlplane.statestore.queries.paging import Cursor, Page
 from controlplane.statestore.queries.sql import rows_as_dicts
@@ -20,6 +22,7 @@ from wire.ids import format_container
 
 CONTAINERS = 500  # that one answer looks at
 READS = 100  # of pieces, likewise
+TOGETHER = 64  # streams that are read at once, where they are small
 LOOK_BYTES = 8 << 20  # likewise, but for what one read finds more
 CPU_S = 0.5  # likewise
 STEP_BYTES = 1 << 20
@@ -36,6 +39,7 @@ _OF = """SELECT id, sub_cluster_id, node_id, group_no, task_index, attempt, allo
 _LIVE = _OF.format(live="true", table="statestore_container")
 _ENDED = _OF.format(live="false", table="statestore_container_history") + " AND finished_at >= %(since)s"
 _ORDER = " ORDER BY group_no, task_index, id LIMIT %(limit)s"
+_Place = tuple[dict[str, Any], int, int]  # row of a container, stream, offset
 
 
 class _Block(NamedTuple):
@@ -66,23 +70,35 @@ class Search:
 
     def page(self, at: Cursor, size: int) -> Page:
         """Up to ``size`` lines from a cursor on, of ``KEY_PARTS``: group, task, container, stream, offset. At most
-        3 + ``READS`` queries."""
-        self._most = size
+        3 + ``READS`` queries, and one for each ``TOGETHER`` streams."""
+        self._most, self._began_s = size, time.thread_time()
         rows = _containers(self._job, at, self._group_no)
         places = [place for row in rows for place in _places(row, self._streams, at)]
         written = logpieces.written([(_source(row), stream, offset) for row, stream, offset in places])
+        todo = [place for no, place in enumerate(places) if no in written]
         names = dict(TaskGroup.objects.filter(job_id=self._job.pk).values_list("no", "name"))
-        for no, (row, stream, offset) in enumerate(places):
-            left = self._through(row | {"group": names[row["group_no"]]}, stream, offset) if no in written else None
+        for (row, stream, offset), brief in zip(todo, self._brief(todo), strict=True):
+            left = self._through(row | {"group": names[row["group_no"]]}, stream, offset, brief)
             if left is not None:
                 return Page(self._lines, _cursor(row, stream, left))
         return Page(self._lines, _cursor(rows[-1], max(self._streams) + 1, 0) if len(rows) == CONTAINERS else None)
 
-    def _through(self, row: dict[str, Any], stream: int, offset: int) -> int | None:
-        """Look through a stream from the beginning of a line on; where to go on, ``None`` after all of it."""
+    def _brief(self, todo: list[_Place]) -> Iterator[list[Kept] | None]:
+        """Of each place all its pieces, where it is the whole of a stream with few bytes. Read as they are asked for."""
+        for first in range(0, len(todo), TOGETHER):
+            if self._full():
+                yield from repeat(None, len(todo) - first)
+                return
+            some = todo[first : first + TOGETHER]
+            found = logpieces.brief([(_source(row), stream) for row, stream, _ in some])
+            yield from (None if offset else found.get(no) for no, (*_, offset) in enumerate(some))
+
+    def _through(self, row: dict[str, Any], stream: int, offset: int, brief: list[Kept] | None) -> int | None:
+        """Look through a stream from the beginning of a line on; where to go on, ``None`` after all of it. ``brief``:
+        all its pieces, where they are known."""
         if self._full():
             return offset
-        for block in self._blocks(_source(row), stream, offset):
+        for block in self._blocks(_source(row), stream, offset, brief):
             offset = block.begin + self._lines_in(block, row | {"stream": stream})
             if self._full():
                 return offset
@@ -90,16 +106,17 @@ class Search:
 
     def _full(self) -> bool:
         spent = len(self._lines) >= self._most or self._reads >= READS or self.searched >= LOOK_BYTES
-        return spent or (self._reads > 0 and time.thread_time() - self._began_s > CPU_S)
+        return spent or (self.searched > 0 and time.thread_time() - self._began_s > CPU_S)
 
-    def _blocks(self, source: LogSource, stream: int, offset: int) -> Iterator[_Block]:
+    def _read(self, source: LogSource, stream: int, offset: int) -> tuple[list[Kept], bool]:
+        self._reads += 1
+        return logpieces.forward(source, stream, offset, STEP_BYTES)
+
+    def _blocks(self, source: LogSource, stream: int, offset: int, brief: list[Kept] | None) -> Iterator[_Block]:
         begin, rest, more, came = offset, b"", True, dt.datetime.max.replace(tzinfo=dt.UTC)
-        first = not self._reads
-        if first:
-            self._began_s = time.thread_time()
+        first = not self.searched
         while more and not self._full():
-            pieces, more = logpieces.forward(source, stream, begin + len(rest), STEP_BYTES)
-            self._reads += 1
+            pieces, more = (brief, False) if brief is not None else self._read(source, stream, begin + len(rest))
             for piece in pieces:
                 at = begin + len(rest)
                 if piece.begin > at:  # what was between is not kept
@@ -173,7 +190,7 @@ def _containers(job: Job, at: Cursor, group_no: int | None) -> list[dict[str, An
     return rows_as_dicts(f"{' UNION ALL '.join(each)}{_ORDER}", values)
 
 
-def _places(row: dict[str, Any], streams: Sequence[int], at: Cursor) -> list[tuple[dict[str, Any], int, int]]:
+def _places(row: dict[str, Any], streams: Sequence[int], at: Cursor) -> list[_Place]:
     """(row, stream, offset) of what is to be looked at of a container."""
     if row["id"] not in at.key[2:3]:
         return [(row, stream, 0) for stream in streams]

@@ -64,7 +64,7 @@ function Edit({ draft, active, schema, reread }: { draft: DraftView; active: Pol
         <span className="grow" />
         <SaveAs name="policy.yaml" text={fileText(draft.text, draft.base.version)} />
         <Command text={planCommand} />
-        <Button disabled={check.state === "wrong" || !draft.dirty} title={draft.dirty ? undefined : "Nothing is changed yet"} onClick={() => put({ step: "plan" }, false)}>Plan and push…</Button>
+        <PlanButton draft={draft} wrong={check.state === "wrong"} plan={() => put({ step: "plan" }, false)} />
       </div>
       <DraftNote draft={draft} active={active} />
       <Warnings warnings={check.warnings} go={toText} />
@@ -76,6 +76,18 @@ function Edit({ draft, active, schema, reread }: { draft: DraftView; active: Pol
           </section>
         </Suspense>
       ) : <FormView text={draft.text} base={draft.base} schema={schema} problems={check.problems} at={path} go={go} onChange={draft.set} toText={() => toText()} />}
+    </>
+  );
+}
+
+/** A field that is still being typed in is taken when it is left, and a click here leaves it: so it can always be clicked. */
+function PlanButton({ draft, wrong, plan }: { draft: DraftView; wrong: boolean; plan: () => void }) {
+  const [idle, setIdle] = useState(false);
+  useEffect(() => setIdle(false), [draft.dirty]);
+  return (
+    <>
+      {idle && <span className="muted small" role="status">Nothing is changed yet.</span>}
+      <Button variant={draft.dirty ? "filled" : "default"} disabled={wrong} onClick={() => (draft.dirty ? plan() : setIdle(true))}>Plan and push…</Button>
     </>
   );
 }
