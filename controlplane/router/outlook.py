@@ -31,6 +31,7 @@ from wire.states import JobState, NodeState
 
 Json = dict[str, Any]
 KINDS_MAX = 32  # of a job's containers: to look at more takes longer than people wait
+NOBODY_KNOWS = "nobody can say when one does"
 _ROUND_S = 1.0  # a home that has room places within one
 
 
@@ -113,7 +114,10 @@ def _estimate(
     allowed = [n for n in first if tree.units(home.id, n.partition, spec.queue, n.shape, n.at_once) >= n.at_once]
     if not allowed:
         return _unknown(f"{spec.queue} or a queue above it holds all that it may; nobody can say when that ends.")
-    earliest, latest = _room(home, allowed)
+    found = _room(home, allowed)
+    if found is None:
+        return _unknown(f"The nodes of {home.name} that could hold it take no containers now; {NOBODY_KNOWS}.")
+    earliest, latest = found
     if waits.jobs or _others_wait(home, {need.partition for need in allowed}):
         latest = None
     return {"earliest_s": earliest, "latest_s": latest, "text": _text(home.name, earliest, latest)}
@@ -136,11 +140,11 @@ def _held_back(job: RoutedJob, home: HomeCandidate | None, waits: Waits) -> str:
     if not any(verdict.held for verdict in job.verdicts.values()):
         return "It never starts as it is: no sub-cluster could hold it."
     if home is None:
-        return "No sub-cluster takes it now; nobody can say when one does."
+        return f"No sub-cluster takes it now; {NOBODY_KNOWS}."
     if not home.led:
         return f"Nobody leads {home.name} at the moment; it starts once somebody does."
     if not home.nodes_up:
-        return f"{NO_NODES.capitalize()}; nobody can say when one does."
+        return f"{NO_NODES.capitalize()}; {NOBODY_KNOWS}."
     if waits.limits:
         return f"It begins when jobs end: {waits.limits[0]}; nobody can say when."
     return ""
@@ -150,11 +154,11 @@ def _unknown(text: str) -> Json:
     return {"earliest_s": None, "latest_s": None, "text": text}
 
 
-def _room(home: HomeCandidate, needs: Sequence[GroupNeed]) -> tuple[float | None, float | None]:
+def _room(home: HomeCandidate, needs: Sequence[GroupNeed]) -> tuple[float | None, float | None] | None:
     """In how many seconds its nodes have room for the first containers of one of these groups, by what runs there.
 
-    At the earliest, and if what has outlived its estimate goes on; None where nobody knows. Two queries, three where
-    there is no room now. Of more than ``KINDS_MAX`` kinds of containers the smallest are looked at.
+    At the earliest, and if what has outlived its estimate goes on; each None where nobody knows. None where no open
+    node could hold them if it were empty. Two queries, three where there is no room now. Of more than ``KINDS_MAX`` kinds of containers the smallest are looked at.
     """
     of_home = Node.objects.filter(sub_cluster_id=home.id, state=NodeState.UP, duty=Node.Duty.IN_SERVICE)
     nodes = list(of_home.values("id", "name", "rack", "labels", *AXES))
@@ -162,7 +166,11 @@ def _room(home: HomeCandidate, needs: Sequence[GroupNeed]) -> tuple[float | None
     there = rooms.divided(cluster.view().partitions, nodes, used)
     free = np.array([room.free for room in there], np.int64).reshape(-1, len(AXES))
     smallest = sorted(set(needs), key=lambda n: (n.at_once, n.shape))[:KINDS_MAX]
-    may = list(zip(smallest, _usable(smallest, there), strict=True))
+    whole = np.array([[node[axis] for axis in AXES] for node in nodes], np.int64).reshape(free.shape)
+    usable = zip(smallest, _usable(smallest, there), strict=True)
+    may = [(n, at) for n, at in usable if units_that_fit(whole[at], np.array(n.shape)).sum() >= n.at_once]
+    if not may:
+        return None
     if any(units_that_fit(free[at], np.array(need.shape)).sum() >= need.at_once for need, at in may):
         return 0.0, _ROUND_S
     found = running(home.id)

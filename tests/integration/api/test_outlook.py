@@ -200,6 +200,17 @@ def test_nothing_begins_where_a_sub_cluster_drains_and_the_other_has_its_nodes_c
     assert ahead is not None and (ahead.home, ahead.admitted) == (None, False)
 
 
+@pytest.mark.parametrize("away", [{"duty": Node.Duty.CORDONED}, {"state": NodeState.LOST}], ids=["cordoned", "lost"])
+def test_a_job_whose_only_nodes_take_nothing_now_is_told_so(both: World, away: dict[str, Any]) -> None:
+    """While others of its home do: by label, and by size."""
+    Node.objects.filter(name="east-2").update(**away)
+    for asked in ({"node_labels": "disk"}, {"resources": {"memory_mib": 5000}}):
+        ahead = checked(both, asking(**asked)).outlook
+        assert ahead is not None and ahead.home == "east", ahead
+        assert ahead.estimate.earliest_s is None, ahead.estimate
+        assert "that could hold it take no containers now" in ahead.estimate.text
+
+
 def test_who_waits_is_told_for_what(both: World) -> None:
     first = both["operator"].post("jobs", asking(node_labels="disk")).json()["id"]
     ahead = checked(both, asking(node_labels="disk"), "operator").outlook
