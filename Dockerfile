@@ -9,7 +9,9 @@ RUN python3 manage.py install
 COPY . .
 # Roles may write nothing here, and would compile two thousand files at each start.
 RUN "$HYDRA_VENV/bin/python" -m compileall -q client contract controlplane hydra nodemanager scheduler simulator wire
-RUN useradd --system --uid 10001 --home-dir /var/lib/hydra --create-home hydra
+# The volume of artifacts is made with the owner of the folder that it covers.
+RUN useradd --system --uid 10001 --home-dir /var/lib/hydra --create-home hydra \
+    && install -d -o hydra /var/lib/hydra/artifacts
 USER hydra
 ENTRYPOINT ["python3", "manage.py"]
 CMD ["help"]

@@ -108,7 +108,7 @@ def resolve(config: Config, name: str | None, url: str | None, token: str | None
         raise client_error(
             f"there is no context {name!r}",
             field_name="context",
-            remedy=f"Known: {', '.join(config.contexts) or 'none'}. Make one with: hydractl login URL --context {name}",
+            remedy=f"Known: {', '.join(config.contexts) or 'none'}. Make one with: hydractl -c {name} login URL",
         )
     stored = config.contexts.get(name or config.current, Context(DEFAULT_URL))
     chosen = check_url(url or stored.url)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from client import jobfile
-from client.errors import InvalidJob, Source, client_error
+from client.errors import InvalidJob, Source, client_error, locating
 from client.imports import Converted, converted, slurm
 from contract.problems import FieldError
+from wire.arrays import Scalar
 
 _WORD = re.compile(r"[\w./-]+")
 _FILES_MAX = 100  # that a script brings by naming them
@@ -49,6 +51,18 @@ def taken(job: Spec | str | Path, *, accept_losses: bool) -> Brought:
     if lost:
         raise InvalidJob([FieldError(r.what[:100], f"is lost: {r.became}", _ACCEPT, line=r.line) for r in lost])
     return found
+
+
+def packed(
+    job: Spec | str | Path, parameters: Mapping[str, Scalar] | None = None, *, accept_losses: bool = False
+) -> jobfile.Packed:
+    """What the server is sent of a job as ``taken`` takes it; one that is sent so already is left as it is."""
+    found = taken(job, accept_losses=accept_losses)
+    spec = jobfile.given(found.spec, parameters)
+    if isinstance(job, dict) and not jobfile.brings(spec):
+        return jobfile.Packed(spec, [], {})
+    with locating(found.source):
+        return jobfile.pack(spec, found.base)
 
 
 def convert(file: str | Path) -> Converted:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from client import answers, jobfile
+from client.conversion import Spec, packed
 from client.transport import Transport
 from contract.jobs import ActionResult, JobChecked, JobDetail, JobUpdated, Revision, SavedView
 from wire.arrays import Scalar
@@ -20,6 +22,7 @@ def _said(rules: dict[str, float | None]) -> dict[str, float]:
 
 class JobCalls:
     _transport: Transport
+    upload_all: Callable[[Sequence[jobfile.LocalFile]], None]
 
     def move(self, job_id: int, queue: str) -> None:
         """Ask for another queue. The job's home decides; ``moved`` or ``not_moved`` is among its events then."""
@@ -39,9 +42,9 @@ class JobCalls:
         return self._change(job_id, "restart", {"group": group, "index": index})
 
     def update(
-        self, job_id: int, revision: int, spec: dict[str, Any], *, dry_run: bool = False, **rules: float | None
+        self, job_id: int, revision: int, job: Spec | str | Path, *, dry_run: bool = False, **rules: float | None
     ) -> JobUpdated:
-        """Have a service run what ``spec``, a packed job file (``jobfile.pack``), says; its files are uploaded before.
+        """Have a service run what ``job`` says, a path or a dict as ``submit`` takes it; files it brings are uploaded.
 
         revision: the one you know, as ``job`` says; where another one is in force by now it is refused. rules:
         ``max_unavailable``, ``max_surge``, ``min_ready_s``, ``deadline_s``, ``max_failures``. ``rollout`` of the
@@ -49,7 +52,10 @@ class JobCalls:
         different; ``warnings`` what keeps it from ever starting. dry_run: nothing is begun, and files may be missing
         yet.
         """
-        body = {"spec": spec, "revision": revision} | ({"dry_run": True} if dry_run else {}) | _said(rules)
+        sent = packed(job)
+        if not dry_run:
+            self.upload_all(sent.uploads)
+        body = {"spec": sent.spec, "revision": revision} | ({"dry_run": True} if dry_run else {}) | _said(rules)
         answer = self._transport.request("PUT", f"{_JOBS}/{job_id}/spec", json=body)
         return answers.read(JobUpdated, answer.json())
 
@@ -79,10 +85,12 @@ class JobCalls:
         answer = self._transport.request("POST", f"{_JOBS}/actions", json=body, repeatable=True).json()
         return [answers.read(ActionResult, each) for each in answer["results"]]
 
-    def check(self, spec: dict[str, Any], *, parameters: Mapping[str, Scalar] | None = None) -> JobChecked:
-        """What the server would say to a submit of this, and what would become of it now; files may be missing yet."""
-        job = jobfile.given(spec, parameters)
-        return answers.read(JobChecked, self._transport.request("POST", f"{_JOBS}/validate", json=job).json())
+    def check(
+        self, job: Spec | str | Path, *, parameters: Mapping[str, Scalar] | None = None, accept_losses: bool = False
+    ) -> JobChecked:
+        """What the server would say to ``submit`` of the same, and what would become of it now; nothing is uploaded."""
+        spec = packed(job, parameters, accept_losses=accept_losses).spec
+        return answers.read(JobChecked, self._transport.request("POST", f"{_JOBS}/validate", json=spec).json())
 
     def saved_views(self) -> list[SavedView]:
         found = self._transport.request("GET", _VIEWS).json()["results"]

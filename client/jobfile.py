@@ -154,6 +154,16 @@ def pack(spec: dict[str, Any], base: Path) -> Packed:
     return Packed(result, list(uploads.values()), written)
 
 
+def brings(spec: dict[str, Any]) -> bool:
+    """Whether it names files of this machine, by ``source``."""
+    entries = (entry for holder, _ in _holders(spec) for entry in _listed(holder.get("files")))
+    return any(isinstance(entry, dict) and "source" in entry for entry in entries)
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
 def pack_template(spec: dict[str, Any], base: Path, values: Mapping[str, Scalar]) -> Packed:
     """As ``pack``, for a job whose parameters get their values later: only what names local files is put in already.
 

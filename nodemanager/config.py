@@ -17,6 +17,7 @@ from wire.resources import AXES, GPUS_MAX, RESOURCES
 
 NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,62}[A-Za-z0-9])?")
 HOST = re.compile(r"[A-Za-z0-9.:_-]{0,253}")
+_TRUTHS = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}  # in the environment
 REMOVED_KEYS = {"extended"}  # keys of older versions, whose files are to go on working
 STANDARD_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
@@ -137,7 +138,7 @@ def _convert(name: str, value: Any) -> Any:
             value = json.loads(value) if isinstance(value, str) else value
             return {str(k): str(v) for k, v in value.items()}
         if kind is bool:
-            return value if isinstance(value, bool) else {"1": True, "0": False}[value]
+            return value if isinstance(value, bool) else _TRUTHS[value.lower()]
         return kind(value)
     except (TypeError, ValueError, AttributeError, KeyError):
         expected = (

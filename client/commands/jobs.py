@@ -218,13 +218,12 @@ def _node_called(client: Client, text: str) -> str:
 
 
 def _ago(text: str | None, name: str) -> str | None:
-    """A time relative to now as the API takes it, a bare span in the past; any other as typed, if it is one."""
+    """A time as the API takes it: of this machine's zone where none is named, a bare span in the past."""
     if not text:
         return text
     if text[0].isdigit() and text[-1] in "smhd":
         text = f"-{text}"
-    at = moment(text, name)
-    return at.isoformat() if text[0] in "+-n" else text
+    return moment(text, name).isoformat()
 
 
 def state_word(text: str | None) -> str | None:

@@ -31,7 +31,7 @@ from contract.problems import sentence
 
 MessageOption = Annotated[str, typer.Option("--message", "-m", help="What changes, and why.")]
 ForceOption = Annotated[
-    bool, typer.Option(help="Remove queues although jobs live in them, and cancel overrides of theirs.")
+    bool, typer.Option(help="Remove queues although jobs live in them, cancel overrides of theirs, and give a rollout up.")
 ]
 ParentOption = Annotated[
     int | None, typer.Option(min=0, help="The version it was made from; by default as the file's first line says.")
@@ -153,13 +153,17 @@ def push(
     """Put a document in force, and say what that changes: everywhere, or first where --staged says. Refused when
     somebody changed the policy since."""
     need_message(message)
+    plan = plan_of(staged, soak, watch, guard, on_breach)
+    if plan and force:
+        remedy = "Leave it out, or --staged and --watch: with --force a policy holds everywhere at once."
+        raise client_error("does not go with a rollout", field_name="force", remedy=remedy)
     with reading(named(file, option), parent) as (document, made_from), connected(ctx) as client:
         found = client.diff_policy(document)
         if found.identical:
             tell_rollout(client)
         if output is Format.table:
             show_diff(found)
-        if plan := plan_of(staged, soak, watch, guard, on_breach):
+        if plan:
             if staged and output is Format.table:
                 show_stages(found)
             begun(client.roll_out(document, message, parent=made_from, **plan), output)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
@@ -16,12 +16,25 @@ from client.api import Client
 from client.commands.bringing import SetOption, settings
 from client.commands.common import JobArgument, complete_group, connected
 from client.commands.dryrun import warn
+from client.commands.nodes import seconds
 from client.errors import locating
 from client.logcalls import PATIENCE_S
 from client.progress import headline, rollout_line, uploading
 from client.screen import Column, Format, OutputOption, plain, print_json, printable, say, show
 from contract.jobs import JobDetail, JobUpdated, Revision
 from contract.problems import sentence
+
+
+
+def _span_of(name: str) -> Callable[[str], float]:
+    def span(text: str) -> float:
+        try:
+            return float(text)
+        except ValueError:
+            return seconds(text, name)
+
+    return span
+
 
 UnavailableOption = Annotated[
     int | None, typer.Option("--max-unavailable", min=0, help="So many tasks of a group are down at a time; 1.")
@@ -31,10 +44,18 @@ SurgeOption = Annotated[
     typer.Option("--max-surge", min=0, help="New tasks to start beside a group's own, where there is room; 0."),
 ]
 ReadyOption = Annotated[
-    float | None, typer.Option("--min-ready", help="Seconds a task without a health check has to run; 10.")
+    float | None,
+    typer.Option(
+        "--min-ready", parser=_span_of("min-ready"), metavar="TIME",
+        help="A task without a health check has to run so long, in seconds or like 1m; 10s.",
+    ),
 ]
 DeadlineOption = Annotated[
-    float | None, typer.Option("--deadline", help="Seconds until it is taken back if it is not done; 600. 0: never.")
+    float | None,
+    typer.Option(
+        "--deadline", parser=_span_of("deadline"), metavar="TIME",
+        help="It is taken back if it is not done by then, in seconds or like 30m; 10m. 0: never.",
+    ),
 ]
 FailuresOption = Annotated[
     int | None, typer.Option("--max-failures", min=0, help="So many attempts may fail before it is taken back; 1.")

@@ -48,10 +48,10 @@ def _target(owner: User, name: str) -> str:
 
 @dataclass(slots=True)
 class Resealed:
-    """``unreadable``: owners' numbers and names of those that none of the keys opens."""
+    """``unreadable``: owners and names of those that none of the keys opens."""
 
     done: int
-    unreadable: list[tuple[int, str]]
+    unreadable: list[tuple[str, str]]
 
 
 def reseal() -> Resealed:
@@ -65,12 +65,12 @@ def reseal() -> Resealed:
 
 
 def _reseal(rows: QuerySet[Any], name_of: Callable[[str], str], found: Resealed) -> None:
-    for row in rows.order_by("pk").iterator(chunk_size=100):
+    for row in rows.select_related("owner").order_by("pk").iterator(chunk_size=100):
         name = name_of(row.name)
         try:
             fresh = sealing.reseal(row.owner_id, name, row.sealed)
         except sealing.Unreadable:
-            found.unreadable.append((row.owner_id, name))
+            found.unreadable.append((row.owner.username, name))
             continue
         rows.filter(pk=row.pk, sealed=row.sealed).update(sealed=fresh)
         found.done += 1

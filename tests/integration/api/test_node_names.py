@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 import redis
+from django.core.management import CommandError, call_command
 from django.utils import timezone
 from redis.backoff import NoBackoff
 from redis.retry import Retry
@@ -140,3 +141,11 @@ def test_a_hosts_own_token_ends_unless_the_host_is_prepared_again(world: World) 
     nodes.revoke_join_token(SYSTEM, row)
     bootstrap.run(["west"], given)
     assert register(world, token, name="n2").status_code == 403
+
+
+def test_a_password_that_no_operator_may_have_is_named(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    world.users["operator"].username = "chief"
+    world.users["operator"].save(update_fields=["username"])
+    monkeypatch.setenv("HYDRA_OPERATOR_PASSWORD", "short")
+    with pytest.raises(CommandError, match=r"HYDRA_OPERATOR_PASSWORD: .*10 characters"):
+        call_command("prepare", "--sub-clusters", "west")

@@ -123,6 +123,7 @@ def test_an_operator_rolls_out_with_hydractl(world: World, tmp_path: Path) -> No
         options = ("--staged", "canary=west", "--soak", "3600", "--guard", "failure_share=10%", "-m", "slowly")
         assert "no number" in hydractl("push", "-f", str(file), *options, "--guard", "x=y").stderr
         assert "no stage" in hydractl("push", "-f", str(file), "-m", "x", "--soak", "3").stderr
+        assert "does not go with a rollout" in hydractl("push", "-f", str(file), *options, "--force").stderr
         started = hydractl("push", "-f", str(file), *options, "--watch", "60")
         assert started.returncode == 0 and "rollout status -f" in started.stdout, started.stderr
         row = Rollout.objects.get()

@@ -218,6 +218,8 @@ def test_an_update_is_of_the_revision_that_is_known(world: World) -> None:
     assert shown["rollout"]["due_at"] == "1970-01-01T00:01:01Z"
     stale = put(world, mine, spec)
     assert stale.status_code == 412 and "revision 2" in stale.json()["detail"]
+    restarted = world["tenant"].post(f"jobs/{mine}/restart", {"group": "web"})
+    assert restarted.status_code == 409 and "rolled out, which restarts them" in restarted.json()["detail"]
     busy = put(world, mine, spec, revision=2)
     assert busy.status_code == 409 and "roll back to 1 first" in busy.json()["detail"]
     kept[0]["spec"] = spec | {"groups": [spec["groups"][0] | {"grace_s": 7.0}, *spec["groups"][1:]]}

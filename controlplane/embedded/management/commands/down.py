@@ -11,7 +11,7 @@ from controlplane.embedded.home import Home, HomeError
 
 
 class Command(BaseCommand):
-    help = "Stop the running stack: node managers first, stores last. Nothing is lost."
+    help = "Stop the running stack: whoever leads first, stores last. Nothing is lost."
     requires_system_checks: list[str] = []
 
     def handle(self, *args: Any, **options: Any) -> None:

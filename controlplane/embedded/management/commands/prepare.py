@@ -7,7 +7,7 @@ from typing import Any
 import psycopg
 from django.conf import settings
 from django.core.management import call_command
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandError
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 from psycopg import sql
@@ -15,6 +15,7 @@ from psycopg import sql
 from controlplane.embedded import bootstrap, stores
 from controlplane.embedded.home import Home
 from controlplane.statestore import membership, partitions
+from controlplane.statestore.errors import Invalid
 
 
 class Command(BaseCommand):
@@ -32,8 +33,12 @@ class Command(BaseCommand):
             create_database()
         migrate()
         partitions.ensure()
-        for line in bootstrap.run(names, home.secrets()):
-            self.stdout.write(f"made {line}")
+        try:
+            for line in bootstrap.run(names, home.secrets()):
+                self.stdout.write(f"made {line}")
+        except Invalid as error:
+            said = "\n".join(f"HYDRA_OPERATOR_PASSWORD: {e.message}; {e.remedy}" for e in error.errors)
+            raise CommandError(said or error.detail) from None
         if own:
             stores.prepared_path(home).write_text(stores.preparation(names))
 

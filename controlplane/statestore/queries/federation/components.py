@@ -147,7 +147,7 @@ def _gpg() -> Json:
 _WITHOUT = {
     "web": "start one: manage.py web",
     "worker": "start one: manage.py worker; without any, no sub-cluster is led",
-    "beat": "start it: manage.py beat; leaders lead on, but a free post is not offered",
+    "beat": "start it: manage.py beat; leaders lead on, but schedules, notifications and rollouts stand still",
 }
 
 
