@@ -55,14 +55,15 @@ def taken(job: Spec | str | Path, *, accept_losses: bool) -> Brought:
 
 def packed(
     job: Spec | str | Path, parameters: Mapping[str, Scalar] | None = None, *, accept_losses: bool = False
-) -> jobfile.Packed:
-    """What the server is sent of a job as ``taken`` takes it; one that is sent so already is left as it is."""
+) -> tuple[jobfile.Packed, Source]:
+    """What the server is sent of a job as ``taken`` takes it, and where its fields stand; one that can be sent as it
+    is stays so."""
     found = taken(job, accept_losses=accept_losses)
     spec = jobfile.given(found.spec, parameters)
     if isinstance(job, dict) and not jobfile.brings(spec):
-        return jobfile.Packed(spec, [], {})
+        return jobfile.Packed(spec, [], {}), found.source
     with locating(found.source):
-        return jobfile.pack(spec, found.base)
+        return jobfile.pack(spec, found.base), found.source
 
 
 def convert(file: str | Path) -> Converted:

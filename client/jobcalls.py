@@ -8,6 +8,7 @@ from typing import Any
 
 from client import answers, jobfile
 from client.conversion import Spec, packed
+from client.errors import locating
 from client.transport import Transport
 from contract.jobs import ActionResult, JobChecked, JobDetail, JobUpdated, Revision, SavedView
 from wire.arrays import Scalar
@@ -52,11 +53,12 @@ class JobCalls:
         different; ``warnings`` what keeps it from ever starting. dry_run: nothing is begun, and files may be missing
         yet.
         """
-        sent = packed(job)
+        sent, source = packed(job)
         if not dry_run:
             self.upload_all(sent.uploads)
         body = {"spec": sent.spec, "revision": revision} | ({"dry_run": True} if dry_run else {}) | _said(rules)
-        answer = self._transport.request("PUT", f"{_JOBS}/{job_id}/spec", json=body)
+        with locating(source, within="spec."), sent.as_written():
+            answer = self._transport.request("PUT", f"{_JOBS}/{job_id}/spec", json=body)
         return answers.read(JobUpdated, answer.json())
 
     def rollback(self, job_id: int, revision: int, to: int | None = None, **rules: float | None) -> JobUpdated:
@@ -89,8 +91,10 @@ class JobCalls:
         self, job: Spec | str | Path, *, parameters: Mapping[str, Scalar] | None = None, accept_losses: bool = False
     ) -> JobChecked:
         """What the server would say to ``submit`` of the same, and what would become of it now; nothing is uploaded."""
-        spec = packed(job, parameters, accept_losses=accept_losses).spec
-        return answers.read(JobChecked, self._transport.request("POST", f"{_JOBS}/validate", json=spec).json())
+        sent, source = packed(job, parameters, accept_losses=accept_losses)
+        with locating(source), sent.as_written():
+            answer = self._transport.request("POST", f"{_JOBS}/validate", json=sent.spec)
+        return answers.read(JobChecked, answer.json())
 
     def saved_views(self) -> list[SavedView]:
         found = self._transport.request("GET", _VIEWS).json()["results"]

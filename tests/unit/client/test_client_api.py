@@ -1,6 +1,7 @@
 """The SDK's calls: pages, waiting, logs that resume, artifacts checked both ways."""
 
 import hashlib
+import json
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -136,6 +137,23 @@ def test_submitting_a_file_brings_what_it_names(cluster: Any, client: Client, tm
     assert cluster.artifacts == {digest: b"print(1)"}
     assert cluster.jobs[0]["spec"]["groups"][0]["files"][0]["digest"] == digest
     assert client.submit_many([tmp_path / "job.yaml", SPEC]) == [2, 3]
+
+
+def test_checking_and_updating_take_what_submitting_takes(cluster: Any, client: Client, tmp_path: Path) -> None:
+    (tmp_path / "work.py").write_bytes(b"print(1)")
+    files = [{"path": "work.py", "source": str(tmp_path / "work.py")}]
+    job = {"name": "a", "groups": [{"name": "g", "command": ["python3", "work.py"], "files": files}]}
+    (tmp_path / "job.json").write_text(json.dumps(job))
+    digest = hashlib.sha256(b"print(1)").hexdigest()
+    for given in (job, tmp_path / "job.json", str(tmp_path / "job.json")):
+        assert client.check(given).spec["groups"][0]["files"][0]["digest"] == digest
+    number = client.submit(SPEC).id
+    client.update(number, 1, tmp_path / "job.json", dry_run=True)
+    assert cluster.artifacts == {}, "nothing is uploaded where nothing is begun"
+    client.update(number, 1, tmp_path / "job.json")
+    assert cluster.artifacts == {digest: b"print(1)"}
+    sent = json.loads(cluster.requests("PUT", f"/jobs/{number}/spec")[-1].body)
+    assert sent["spec"] == client.check(job).spec and sent["revision"] == 1
 
 
 def test_a_download_appears_only_when_its_digest_is_right(cluster: Any, client: Client, tmp_path: Path) -> None:
