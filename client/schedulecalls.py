@@ -30,7 +30,8 @@ class ScheduleCalls:
     def create_schedule(self, name: str, cron: str, job: str, **more: Any) -> ScheduleDetail:
         """Start what ``job``, the text of a job file, says at the times of ``cron``.
 
-        Files of this machine cannot be in it: those are uploaded before (``upload``) and named by their digest. ``more``: zone, except_days, set, overlap (skip,
+        Files of this machine cannot be in it: those are uploaded before (``upload``) and named by their digest.
+        ``more``: zone, except_days, set, overlap (skip,
         allow, replace), start_within_s, keep, until (ISO 8601), suspended.
         """
         body = {"name": name, "cron": cron, "job": job, **more}

@@ -25,7 +25,6 @@ from contract.jobs import JobDetail, JobUpdated, Revision
 from contract.problems import sentence
 
 
-
 def _span_of(name: str) -> Callable[[str], float]:
     def span(text: str) -> float:
         try:
@@ -46,14 +45,18 @@ SurgeOption = Annotated[
 ReadyOption = Annotated[
     float | None,
     typer.Option(
-        "--min-ready", parser=_span_of("min-ready"), metavar="TIME",
+        "--min-ready",
+        parser=_span_of("min-ready"),
+        metavar="TIME",
         help="A task without a health check has to run so long, in seconds or like 1m; 10s.",
     ),
 ]
 DeadlineOption = Annotated[
     float | None,
     typer.Option(
-        "--deadline", parser=_span_of("deadline"), metavar="TIME",
+        "--deadline",
+        parser=_span_of("deadline"),
+        metavar="TIME",
         help="It is taken back if it is not done by then, in seconds or like 30m; 10m. 0: never.",
     ),
 ]

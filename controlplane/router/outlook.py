@@ -158,7 +158,8 @@ def _room(home: HomeCandidate, needs: Sequence[GroupNeed]) -> tuple[float | None
     """In how many seconds its nodes have room for the first containers of one of these groups, by what runs there.
 
     At the earliest, and if what has outlived its estimate goes on; each None where nobody knows. None where no open
-    node could hold them if it were empty. Two queries, three where there is no room now. Of more than ``KINDS_MAX`` kinds of containers the smallest are looked at.
+    node could hold them if it were empty. Two queries, three where there is no room now. Of more than
+    ``KINDS_MAX`` kinds of containers the smallest are looked at.
     """
     of_home = Node.objects.filter(sub_cluster_id=home.id, state=NodeState.UP, duty=Node.Duty.IN_SERVICE)
     nodes = list(of_home.values("id", "name", "rack", "labels", *AXES))

@@ -59,7 +59,8 @@ def refuse_another() -> None:
 
 def _crossed(row: Rollout) -> Conflict:
     text = f"version {row.version_id} is being rolled out in stages (rollout {row.pk}, {row.state})"
-    remedy = f"wait for it, end it with hydractl policy rollout abort {row.pk}, or push to everybody with --force, which gives it up"
+    ended = f"end it with hydractl policy rollout abort {row.pk}"
+    remedy = f"wait for it, {ended}, or push to everybody with --force, which gives it up"
     return Conflict(text, [FieldError("force", text, remedy)])
 
 

@@ -110,14 +110,13 @@ def test_a_mistake_is_told_with_its_field_and_its_remedy(document: Any, field: s
     assert error.field == field and error.message and says in error.remedy, error
 
 
-
 def test_guarantees_that_cannot_all_be_kept_name_the_queues() -> None:
-    with pytest.raises(PolicyRefused) as raised:
+    with pytest.raises(Invalid) as raised:
         validate(children(b={"guaranteed": "70%"}, c={"guaranteed": "40%"}, d={"guaranteed": {"gpus": 1}}, e={}))
     (error,) = raised.value.errors
     assert error.message == "the guaranteed shares of memory_mib add up to 110 %: b 70 %, c 40 %"
     many = {f"q{n}": {"guaranteed": 0.2} for n in range(7)}
-    with pytest.raises(PolicyRefused) as raised:
+    with pytest.raises(Invalid) as raised:
         validate({"queues": many})
     assert raised.value.errors[0].message.endswith("140 %: q0 20 %, q1 20 %, q2 20 %, q3 20 %, q4 20 % and 2 more")
 

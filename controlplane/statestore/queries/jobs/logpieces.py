@@ -77,7 +77,7 @@ def forward(src: LogSource, stream: int, offset: int, limit: int) -> tuple[list[
 
 
 def brief(wanted: Sequence[tuple[LogSource, int]]) -> dict[int, list[Kept]]:
-    """All pieces of those of these (source, stream) that have ``FEW`` of together ``BRIEF`` bytes at most. One query."""
+    """All pieces of those of these (source, stream) that have ``FEW`` of ``BRIEF`` bytes in all at most. One query."""
     values = {
         "days": [src.day for src, _ in wanted],
         "containers": [src.container_id for src, _ in wanted],

@@ -84,7 +84,7 @@ class Search:
         return Page(self._lines, _cursor(rows[-1], max(self._streams) + 1, 0) if len(rows) == CONTAINERS else None)
 
     def _brief(self, todo: list[_Place]) -> Iterator[list[Kept] | None]:
-        """Of each place all its pieces, where it is the whole of a stream with few bytes. Read as they are asked for."""
+        """Of each place all its pieces, where it is a whole stream of few bytes. Read as they are asked for."""
         for first in range(0, len(todo), TOGETHER):
             if self._full():
                 yield from repeat(None, len(todo) - first)
