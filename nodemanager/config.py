@@ -17,7 +17,7 @@ from wire.resources import AXES, GPUS_MAX, RESOURCES
 
 NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,62}[A-Za-z0-9])?")
 HOST = re.compile(r"[A-Za-z0-9.:_-]{0,253}")
-_TRUTHS = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}  # in the environment
+_TRUTHS = {"1": True, "true": True, "0": False, "false": False}  # in the environment
 REMOVED_KEYS = {"extended"}  # keys of older versions, whose files are to go on working
 STANDARD_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
@@ -141,9 +141,8 @@ def _convert(name: str, value: Any) -> Any:
             return value if isinstance(value, bool) else _TRUTHS[value.lower()]
         return kind(value)
     except (TypeError, ValueError, AttributeError, KeyError):
-        expected = (
-            "two of 1024 to 65535, such as 20000-29999" if kind is range else getattr(kind, "__name__", "a value")
-        )
+        words: dict[Any, str] = {range: "two of 1024 to 65535, such as 20000-29999", bool: "true or false"}
+        expected = words.get(kind) or getattr(kind, "__name__", "a value")
         raise ConfigError(f"{name} is {value!r}; expected {expected}") from None
 
 

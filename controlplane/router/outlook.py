@@ -138,7 +138,7 @@ def _text(home: str, earliest: float | None, latest: float | None) -> str:
 def _held_back(job: RoutedJob, home: HomeCandidate | None, waits: Waits) -> str:
     """What keeps it from being looked at by a home at all; empty where nothing does."""
     if not any(verdict.held for verdict in job.verdicts.values()):
-        return "It never starts as it is: no sub-cluster could hold it."
+        return "It never starts as things are: no node in service could hold it. It waits until one comes."
     if home is None:
         return f"No sub-cluster takes it now; {NOBODY_KNOWS}."
     if not home.led:

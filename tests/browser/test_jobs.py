@@ -62,7 +62,7 @@ def test_a_form_and_the_file_are_one(signed_in: Page) -> None:
     expect(warnings).to_contain_text(
         re.compile(r"groups.0.resources.gpus \(group greet, line \d+, column \d+\)no node that it may use has GPUs")
     )
-    expect(signed_in.get_by_test_id("outlook")).to_contain_text("It never starts as it is")
+    expect(signed_in.get_by_test_id("outlook")).to_contain_text("It never starts as things are")
     signed_in.get_by_label("GPUs", exact=True).fill("0")
     expect(warnings).to_have_count(0)
     with signed_in.expect_download() as saved:

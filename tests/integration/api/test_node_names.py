@@ -1,6 +1,7 @@
 """Whose a node's name is: who registered it, until an operator gives it to another machine."""
 
 import secrets
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -143,7 +144,10 @@ def test_a_hosts_own_token_ends_unless_the_host_is_prepared_again(world: World) 
     assert register(world, token, name="n2").status_code == 403
 
 
-def test_a_password_that_no_operator_may_have_is_named(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_password_that_no_operator_may_have_is_named(
+    world: World, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("HYDRA_HOME", str(tmp_path))  # without secrets of its own
     world.users["operator"].username = "chief"
     world.users["operator"].save(update_fields=["username"])
     monkeypatch.setenv("HYDRA_OPERATOR_PASSWORD", "short")

@@ -44,7 +44,9 @@ def test_what_keeps_a_node_in_touch_waits_behind_no_transfer() -> None:
 
 
 def test_settings_have_defaults_and_the_environment_goes_first(tmp_path: Path) -> None:
-    read = settings(tmp_path, {"HYDRA_NODE_MEMORY_MIB": "77", "HYDRA_NODE_LABELS": '{"gpu": "a"}'}, memory_mib=5)
+    env = {"HYDRA_NODE_MEMORY_MIB": "77", "HYDRA_NODE_LABELS": '{"gpu": "a"}', "HYDRA_NODE_CPU_QUOTA": "true"}
+    read = settings(tmp_path, env, memory_mib=5)
+    assert read.cpu_quota
     assert (read.memory_mib, read.labels) == (77, {"gpu": "a"})
     assert read.vcores_milli == len(os.sched_getaffinity(0)) * 1000
     path = tmp_path / "node.yaml"
@@ -67,7 +69,7 @@ def test_settings_have_defaults_and_the_environment_goes_first(tmp_path: Path) -
         ({"health_script": "check.sh"}, "health_script"),
         ({"health_script": [1]}, "health_script"),
         ({"health_timeout_s": 0}, "health_timeout_s"),
-        ({"health_as_task_user": "yes"}, "health_as_task_user"),
+        ({"health_as_task_user": "yes"}, "health_as_task_user is 'yes'; expected true or false"),
     ],
 )
 def test_wrong_settings_are_named(tmp_path: Path, changes: dict[str, object], named: str) -> None:
