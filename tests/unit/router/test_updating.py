@@ -73,5 +73,5 @@ def test_a_rollback_to_what_runs_already_begins_nothing(monkeypatch: pytest.Monk
 
 def test_while_another_is_rolled_out_it_goes_to_the_one_before(monkeypatch: pytest.MonkeyPatch) -> None:
     service = Service(monkeypatch, "first", "same", "same")
-    service.job.services["rollout"] = {"previous": 2}
+    service.job.services["rollout"] = {"previous": 2, "back": False}
     assert service.rollback() == [] and service.asked == [2]
