@@ -91,13 +91,14 @@ def test_an_address_sends_so_many_bodies_at_once_and_nodes_are_heard(world: Worl
             held.enter_context(closing(raw(url, "POST", "/api/v1/jobs/bulk", 30 * MIB, bytes(MIB - 1))))
 
         def refused() -> bool:
-            """Or it has got the place of one of them, which it leaves."""
-            with closing(raw(url, "POST", "/api/v1/jobs/bulk", 30 * MIB, b"")) as one, suppress(TimeoutError):
-                one.settimeout(3)
+            """Or it has got the place of one of them, which it keeps: that one was refused then."""
+            one = held.enter_context(closing(raw(url, "POST", "/api/v1/jobs/bulk", 30 * MIB, b"")))
+            one.settimeout(3)
+            with suppress(TimeoutError):
                 return status(one) == 429
             return False
 
-        wait_until(refused, 30, "those three have their places")
+        wait_until(refused, 30, "three have their places")
         assert httpx.post(f"{url}/node/v1/logs", json={"chunks": []}, headers=node).status_code == 204
 
 
