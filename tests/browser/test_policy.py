@@ -63,6 +63,18 @@ def to_plan(page: Page) -> None:
     expect(page.get_by_role("heading", name="What it would do")).to_be_visible()
 
 
+def test_a_field_that_is_still_typed_in_is_planned(tab: Page) -> None:
+    tab.goto("/policy/edit?at=/queues/ads")
+    tab.get_by_role("button", name="Plan and push…").click()
+    expect(tab.get_by_text("Nothing is changed yet.")).to_be_visible()
+    tab.get_by_role("region", name="Queue root.ads").get_by_role("textbox", name="Guaranteed").fill("15%")
+    to_plan(tab)
+    expect(tab.get_by_role("region", name="What changes")).to_contain_text("root.ads guaranteed")
+    tab.get_by_role("button", name="Back to the document").click()
+    tab.get_by_role("button", name="Discard…").click()
+    tab.get_by_role("dialog").get_by_role("button", name="Discard", exact=True).click()
+
+
 def test_a_capacity_is_edited_planned_pushed_to_a_canary_followed_and_rolled_back(tab: Page, operator: Client) -> None:
     first = operator.policy().version
     edit(tab, "ads", "15%")
