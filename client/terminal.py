@@ -31,7 +31,7 @@ def raw() -> Iterator[None]:
     """Every key goes to the command, Ctrl-C too; the terminal is as before afterwards."""
     before = termios.tcgetattr(sys.stdin.fileno())
     try:
-        tty.setraw(sys.stdin.fileno())
+        tty.setraw(sys.stdin.fileno(), termios.TCSADRAIN)  # what is typed already is for the command, too
         yield
     finally:
         termios.tcsetattr(sys.stdin.fileno(), termios.TCSADRAIN, before)

@@ -25,6 +25,10 @@ MESSAGES = {
     "int_from_float": "is no whole number",
     "float_type": "is no number",
     "bool_type": "is neither true nor false",
+    "greater_than_equal": "is too small",
+    "greater_than": "is too small",
+    "less_than_equal": "is too large",
+    "less_than": "is too large",
 }
 # What to do about each kind of mistake; ``ctx`` values of pydantic's error are filled in.
 REMEDIES = {
@@ -50,7 +54,7 @@ REMEDIES = {
     "literal_error": "use {expected}",
     "path": "use a path relative to the work folder, such as data/in.csv",
     "page": "name a page by its plain path, such as /progress?tab=1",
-    "labels": "write an expression such as gpu && !spot",
+    "labels": "write an expression such as zone == west && !spot",
     "int_from_float": "give a whole number",
     "written": "{remedy}",
 }

@@ -34,7 +34,7 @@ class Node(Answer):
     labels: dict[str, str]
     capacity: Amounts
     allocated: Amounts
-    used: Measured
+    used: Measured | None  # null for tenants, who are not told what others use
     containers: int
     last_seen_s: float | None  # seconds since its last report
     enforces: list[str]

@@ -132,7 +132,8 @@ def _tokens(text: str) -> list[str]:
     while at < len(text):
         match = _TOKEN.match(text, at)
         if not match:
-            raise LabelError(f"cannot read {text[at : at + 10]!r} at position {at}")
+            hint = "; write == for equality" if text[at:].lstrip().startswith("=") else ""
+            raise LabelError(f"cannot read {text[at : at + 10]!r} at position {at}{hint}")
         found.append(match[1])
         at = match.end()
     return found

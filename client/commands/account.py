@@ -89,6 +89,8 @@ def me(ctx: typer.Context, output: OutputOption = Format.table) -> None:
 def _usable(role: str, granted: list[str]) -> str:
     if role == "viewer":
         return "all, to look at; a viewer submits nothing"
+    if role == "operator":
+        return "all"
     return ", ".join([*granted, "those open to all (hydractl queues)"])
 
 

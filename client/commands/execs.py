@@ -158,7 +158,8 @@ def cp(
         elif there is not None:
             copied = client.copy_in(source, *_place(client, *there))
     if copied.left:
-        say(f"Left out: {copied.left} links, files with holes, and other things that are neither files nor folders.")
+        what = counted(copied.left, "thing that is no file or folder", "things that are no files or folders")
+        say(f"Left out: {what} (links, or files with holes).")
     shown = [os.fsencode(name).decode(errors="replace") for name in copied.files]  # whatever bytes a name is made of
     many = counted(len(shown), "file or folder", "files and folders")
     told({"files": shown}, f"{many} copied", output)

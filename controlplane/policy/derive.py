@@ -9,6 +9,7 @@ import copy
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any, get_args
 
 from contract.policies import OverrideField
@@ -64,9 +65,9 @@ def derive(document: Json, overrides: Sequence[Override]) -> Json:
     rows = {row.path: row for row in flattened(parsed.queues)}
     for o in overrides:
         if o.queue not in rows or o.queue == "root":
-            raise _wrong(
-                "queue", f"there is no queue {o.queue} in the policy", "give the path of one, such as root.prod"
-            )
+            close = get_close_matches(o.queue, rows, 1)
+            remedy = f"did you mean {close[0]}?" if close else "give the path of one, such as root.prod"
+            raise _wrong("queue", f"there is no queue {o.queue} in the policy", remedy)
         if o.partition and o.partition not in parsed.partitions:
             raise _wrong("partition", f"there is no partition {o.partition} in the policy", "leave it out, or name one")
         if o.field in LIMITS:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from django.db import connection
 
+from controlplane.statestore.latency import SINCE_SUBMIT
 from wire.ids import container_id
 from wire.states import ContainerReason
 
@@ -35,7 +36,7 @@ UPDATE statestore_seriesmark m SET container = v.container, seq = v.seq
   FROM unnest(%s::smallint[], %s::bigint[], %s::bigint[]) AS v(sub, container, seq) WHERE m.sub_cluster_id = v.sub
 """
 _WINDOW = f"date_bin('{FINEST_S} s', {{}}, timestamptz 'epoch')"
-# Latency: from submit to a task's first container. Groups that wait for others have asked since some other time.
+# Latency: from submit to a task's first container.
 _PLACED = f"""
 WITH c AS MATERIALIZED (
     SELECT s.id AS sub, u.* FROM unnest(%(subs)s::smallint[], %(low)s::bigint[], %(high)s::bigint[]) AS s(id, low, high)
@@ -49,7 +50,7 @@ WITH c AS MATERIALIZED (
         ORDER BY container LIMIT %(most)s) u
 ), g AS MATERIALIZED (
     SELECT k.job_id, k.group_no, j.queue, j.submitted_at,
-           coalesce(jsonb_array_length(j.spec->'groups'->k.group_no::int->'after'), 0) = 0 AS first
+           {SINCE_SUBMIT} AS first
       FROM (SELECT DISTINCT job_id, group_no FROM c) k JOIN statestore_job j ON j.id = k.job_id
 )
 SELECT c.sub, coalesce(g.queue, ''), {_WINDOW.format("c.allocated_at")},

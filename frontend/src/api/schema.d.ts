@@ -1446,7 +1446,7 @@ export interface components {
             sub_cluster: string;
             /** @enum {string} */
             sub_cluster_state: "joining" | "running" | "draining" | "lost" | "decommissioned";
-            used: components["schemas"]["Measured"];
+            used: components["schemas"]["Measured"] | null;
             version: string;
         };
         NodeContainer: {

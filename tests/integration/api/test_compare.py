@@ -97,6 +97,22 @@ def test_groups_that_wait_for_others_say_nothing_of_latency(world: World) -> Non
     assert west["allocation_latency_count"] == 1
 
 
+def test_tasks_that_came_to_a_service_later_say_nothing_of_latency(world: World) -> None:
+    """As those of a master, and of a further revision: when they could have started is not kept."""
+    counted = []
+    for kind, services in (("service", {}), ("service", {"0": {"asked_us": 5}}), ("service", {"revision": 2})):
+        home = Job.objects.get(pk=world["tenant"].post("jobs", job(kind=kind)).json()["id"])
+        home.home_id = world.west.pk
+        Job.objects.filter(pk=home.pk).update(services=services)
+        rows.container(home, 1, group=0)
+        (west,) = compared(world, "names=west")["sub_clusters"]
+        counted.append(west["allocation_latency_count"])
+    Job.objects.update(kind="application")
+    rows.container(home, 1, group=1)
+    (west,) = compared(world, "names=west")["sub_clusters"]
+    assert [*counted, west["allocation_latency_count"]] == [1, 1, 1, 1]
+
+
 def test_what_differs_is_named_with_its_values(world: World) -> None:
     base = PolicyVersion.objects.get(active=True)
     packed = base.document | {"components": {"placement": {"policy": "pack"}, "preemption": {"policy": "off"}}}

@@ -52,7 +52,7 @@ def test_a_good_job_has_no_problems() -> None:
         ("name", None, "name", "required"),
         ("name", "Two Steps", "name", "lower-case"),
         ("groups", [], "groups", "at least 1"),
-        ("groups.0.count", 0, "groups.0.count", "greater than or equal to 1"),
+        ("groups.0.count", 0, "groups.0.count", "too small"),
         ("groups.0.count", "3", "groups.0.count", "whole number"),
         ("groups.0.comand", ["x"], "groups.0.comand", "Did you mean command?"),
         ("groups.0.command", None, "groups.0.command", "required"),

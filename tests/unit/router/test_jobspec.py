@@ -328,14 +328,14 @@ def test_amounts_and_spans_may_have_units_and_are_kept_as_numbers() -> None:
         ({"resources": {"memory_mib": "512"}}, "'512' is not an amount of memory"),
         ({"resources": {"memory_mib": "40%"}}, "'40%' is not an amount of memory"),
         ({"resources": {"memory_mib": "0.0001 GiB"}}, "does not come to a whole number of MiB"),
-        ({"resources": {"memory_mib": "17 TiB"}}, "less than or equal to 16777216"),
+        ({"resources": {"memory_mib": "17 TiB"}}, "too large"),
         ({"resources": {"vcores_milli": 0.5}}, "Give a whole number of millicores, or a text with a unit"),
         ({"timeout_s": "1m1h"}, "Give seconds, or a text such as 90s, 5m or 1h30m."),
         ({"timeout_s": "1h1h"}, "is not a span of time"),
         ({"timeout_s": "90"}, "is not a span of time"),
         ({"timeout_s": "1.5s"}, "does not come to whole seconds"),
-        ({"timeout_s": "31d"}, "less than or equal to 2592000"),
-        ({"grace_s": "2h"}, "less than or equal to 3600"),
+        ({"timeout_s": "31d"}, "too large"),
+        ({"grace_s": "2h"}, "too large"),
     ],
 )
 def test_what_is_no_amount_is_told_with_how_to_write_one(fields: dict[str, Any], says: str) -> None:

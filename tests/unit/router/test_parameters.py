@@ -64,7 +64,7 @@ def test_values_become_what_their_fields_are() -> None:
         (GIVEN | {"run": "x" * 5000},
          ["set.run: is longer than 4096 characters, or has a NUL. Put it into a file of the job."]),
         (GIVEN | {"tasks": 0},
-         ["groups.0.count (group fit, line 10, column 5): Input should be greater than or equal to 1. Use 1 or more."]),
+         ["groups.0.count (group fit, line 10, column 5): is too small. Use 1 or more."]),
     ],
 )  # fmt: skip
 def test_what_is_wrong_with_values_is_told(values: dict[str, Any], said: list[str]) -> None:

@@ -57,5 +57,4 @@ def _on_nodes(owners: Set[int]) -> dict[int, dict[int, OnNode]]:
 
 def _node(node: Json, own: Json) -> Json:
     mine = {axis: int(own.get(axis) or 0) for axis in AXES}
-    nothing = {"memory_mib": 0, "cpu_milli": 0}
-    return node | {"allocated": mine, "used": nothing, "containers": int(own.get("containers") or 0)}
+    return node | {"allocated": mine, "used": None, "containers": int(own.get("containers") or 0)}

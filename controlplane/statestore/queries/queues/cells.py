@@ -83,8 +83,8 @@ def _amounts(c: Cell) -> str:
 
 def _demand(c: Cell) -> str:
     more = c.share - c.wants
-    extra = f" and may use {said(c.axis, more)} more of what is idle" if more > c.little else ""
-    return f"It {_amounts(c)}. It gets all of it{extra}."
+    part = f"; of what is idle {said(c.axis, more)} more is its part, and what others leave of theirs"
+    return f"It {_amounts(c)}. It gets all of it{part if more > c.little else ''}."
 
 
 def _idle(c: Cell) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from django.db import connection
 
+from controlplane.statestore.latency import SINCE_SUBMIT
 from controlplane.statestore.models import PolicyVersion, SubCluster
 from wire.ids import container_id
 from wire.resources import AXES
@@ -38,7 +39,7 @@ WITH c AS MATERIALIZED (
 ), g AS MATERIALIZED (
     SELECT j.id, k.group_no, j.submitted_at
       FROM (SELECT DISTINCT job_id, group_no FROM c) k JOIN statestore_job j ON j.id = k.job_id
-     WHERE coalesce(jsonb_array_length(j.spec->'groups'->k.group_no::int->'after'), 0) = 0
+     WHERE {SINCE_SUBMIT}
 )
 SELECT c.sub, count(*), percentile_cont(ARRAY[0.5, 0.99]) WITHIN GROUP (
            ORDER BY greatest(0, extract(epoch FROM c.allocated_at - g.submitted_at)::float8))

@@ -40,7 +40,7 @@ export function TokenTable({ tokens, now, end }: { tokens: Token[]; now: number;
             <td className="clip">{t.name || <span className="muted">from a log-in</span>}</td><td className="mono" data-label="Begins with">{t.key}</td>
             <td className="num" data-label="Made" title={moment(t.created_at)}>{ago(t.created_at, now)}</td>
             <td className="num" data-label="Last used" title={t.last_used_at ? moment(t.last_used_at) : undefined}>{t.last_used_at ? ago(t.last_used_at, now) : <span className="muted">never</span>}</td>
-            <td className="num" data-label="Ends" title={t.expires_at ? moment(t.expires_at) : undefined}>{until(t.expires_at, now)}{endsSoon(t, now) && t.name ? <span className="tag">soon</span> : null}</td>
+            <td className="num" data-label="Ends" title={t.expires_at ? moment(t.expires_at) : undefined}>{until(t.expires_at, now)}{endsSoon(t, now) && t.name ? <> <span className="tag">soon</span></> : null}</td>
             {end && <td className="num"><Button size="compact-sm" variant="default" aria-label={`Revoke ${t.name || t.key}`} onClick={() => end(t)}>Revoke…</Button></td>}
           </tr>
         ))}</tbody>

@@ -53,7 +53,7 @@ export default function NodePage({ id, me }: { id: number; me: Me }) {
           {age && <p><b className="warn">{age}.</b> What follows is what was last known of it.</p>}
           <Wish node={node} />
           {there(node.capacity).map(({ axis, title, number, measured }) => (
-            <Amount key={axis} name={title} allocated={node.allocated[axis]} used={measured?.(node.used)} capacity={node.capacity[axis]} describe={number} />
+            <Amount key={axis} name={title} allocated={node.allocated[axis]} used={node.used ? measured?.(node.used) : undefined} capacity={node.capacity[axis]} describe={number} />
           ))}
           <Facts node={node} />
         </div>
@@ -119,7 +119,7 @@ function Containers({ node, page, now, own }: { node: Node; page: Page<NodeConta
       {rows.length === 0 ? <Empty title={own || others ? "None of yours runs here" : "Nothing runs here"} /> : (
         <div className="table-wrap">
           <table className="grid small">
-            <thead><tr><th>Job</th><th>Task</th><th>State</th><th>Queue</th><th>Owner</th><th className="num">Memory</th><th className="num">used</th><th className="num">Cores</th><th className="num">Started</th></tr></thead>
+            <thead><tr><th>Job</th><th>Task</th><th>State</th><th>Queue</th><th>Owner</th><th className="num">Memory</th><th className="num">Used</th><th className="num">Cores</th><th className="num">Started</th></tr></thead>
             <tbody>{rows.map((c) => (
               <tr key={c.id}>
                 <td className="clip"><Link href={`/jobs/${c.job}`}>{c.job_name}</Link> <span className="muted">#{c.job}</span></td>

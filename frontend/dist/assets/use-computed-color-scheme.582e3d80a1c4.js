@@ -1,1 +1,0 @@
-import{at as e,it as t}from"./index.c301d67baa9d.js";function n(n,r={getInitialValueInEffect:!0}){let i=e(n,r),{colorScheme:a}=t();return a===`auto`?i:a}export{n as t};
