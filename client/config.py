@@ -46,15 +46,15 @@ class Config:
     def context_for(self, url: str, username: str) -> str:
         """The name under which a login is kept: the context of another server or account is never taken.
 
-        One of this account at this server, else one there that is logged out, the current one first; else the current
-        one if it is none yet; else a new one named after the host, or after the account where the server is known.
+        One of this account at this server, the current one first; else the current one if it is none yet, or of this
+        server and logged out; else a new one named after the host, or after the account where the server is known.
         """
         here = {name: c for name, c in self.contexts.items() if c.url.rstrip("/") == url.rstrip("/")}
         ordered = sorted(here, key=lambda name: name != self.current)
         own = [name for name in ordered if here[name].username == username]
-        if fitting := own + [name for name in ordered if here[name].token is None]:
-            return fitting[0]
-        if self.current not in self.contexts:
+        if own:
+            return own[0]
+        if self.current not in self.contexts or (self.current in here and here[self.current].token is None):
             return self.current
         host = urlsplit(url)
         names = [str(host.hostname), host.netloc.rpartition("@")[2].replace(":", "-"), host.geturl()]

@@ -43,8 +43,9 @@ class JobCalls:
         return self._change(job_id, "restart", {"group": group, "index": index})
 
     def update(
-        self, job_id: int, revision: int, job: Spec | str | Path, *, dry_run: bool = False, **rules: float | None
-    ) -> JobUpdated:
+        self, job_id: int, revision: int, job: Spec | str | Path, *, parameters: Mapping[str, Scalar] | None = None,
+        accept_losses: bool = False, dry_run: bool = False, **rules: float | None,
+    ) -> JobUpdated:  # fmt: skip
         """Have a service run what ``job`` says, a path or a dict as ``submit`` takes it; files it brings are uploaded.
 
         revision: the one you know, as ``job`` says; where another one is in force by now it is refused. rules:
@@ -53,7 +54,7 @@ class JobCalls:
         different; ``warnings`` what keeps it from ever starting. dry_run: nothing is begun, and files may be missing
         yet.
         """
-        sent, source = packed(job)
+        sent, source = packed(job, parameters, accept_losses=accept_losses)
         if not dry_run:
             self.upload_all(sent.uploads)
         body = {"spec": sent.spec, "revision": revision} | ({"dry_run": True} if dry_run else {}) | _said(rules)

@@ -44,7 +44,7 @@ def login(
 
 
 def _left(stored: config.Config, name: str) -> str:
-    """How to get back to the account that was the current one, where that is another at the same server."""
+    """How to get back to the account that was the current one, where another context is now."""
     was = stored.contexts.get(stored.current)
     if was is None or not was.token or name == stored.current:
         return ""

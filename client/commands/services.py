@@ -28,7 +28,7 @@ from contract.problems import sentence
 def _span_of(name: str) -> Callable[[str], float]:
     def span(text: str) -> float:
         try:
-            return float(text)
+            return float(text.removesuffix("s"))
         except ValueError:
             return seconds(text, name)
 

@@ -139,7 +139,7 @@ def _guarantees(
 
 
 def _percent(share: float) -> str:
-    return f"{round(100 * share, 2):g} %"
+    return f"{100 * share:.8g} %"
 
 
 def _largest(given: Mapping[str, tuple[float, int]]) -> str:

@@ -32,6 +32,7 @@ from wire.states import JobState, NodeState
 Json = dict[str, Any]
 KINDS_MAX = 32  # of a job's containers: to look at more takes longer than people wait
 NOBODY_KNOWS = "nobody can say when one does"
+_SOME = "nobody can say when others do"
 _ROUND_S = 1.0  # a home that has room places within one
 
 
@@ -116,7 +117,7 @@ def _estimate(
         return _unknown(f"{spec.queue} or a queue above it holds all that it may; nobody can say when that ends.")
     found = _room(home, allowed)
     if found is None:
-        return _unknown(f"The nodes of {home.name} that could hold it take no containers now; {NOBODY_KNOWS}.")
+        return _unknown(f"No nodes of {home.name} that take containers now could hold it, were they empty; {_SOME}.")
     earliest, latest = found
     if waits.jobs or _others_wait(home, {need.partition for need in allowed}):
         latest = None

@@ -96,7 +96,7 @@ def restart(m: Memory, c: Changes, job: JobEntry, asked: Json) -> None:
     if group is None or not known:
         return
     if asked["one_by_one"] and job.rollout is not None:
-        emit_event(c, job, "not_restarted", f"revision {job.revision} is still being rolled out, which restarts them")
+        emit_event(c, job, "not_restarted", f"revision {job.revision} is still being rolled out; ask again then")
         return
     group.restarts.add(known, asked["one_by_one"])
     group.restarts.by = asked["by"]

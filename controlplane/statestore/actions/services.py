@@ -44,12 +44,12 @@ def scale(actor: Actor, job: Job, group: str, count: int, by: str, claim: Callab
 def restart(actor: Actor, job: Job, group: str | None, index: int | None, by: str) -> None:
     """Ask for the end of what runs of a task at once, or of all tasks of a group, or of all, one after the other."""
     groups, said = _groups(job), job.services or {}
-    if index is None and said.get("rollout"):
-        now = f"revision {said['revision']} of job {job.pk} is still being rolled out, which restarts them"
-        raise Conflict(f"{now}; wait for it, or name one task")
     if index is not None and group is None:
         raise Invalid("the request has errors", [FieldError("group", "is missing", "say which group the task is of")])
     chosen = groups if group is None else {group: _one(groups, group)}
+    if index is None and said.get("rollout"):
+        now = f"revision {said['revision']} of job {job.pk} is still being rolled out"
+        raise Conflict(f"{now}, and no whole group is restarted meanwhile; wait for it, or name one task")
     if index is not None and index >= (count := chosen[f"{group}"][1]):
         wrong = FieldError(
             "index", f"{group} has {counted(count, 'task')}, and none of index {index}", f"0 to {count - 1}"

@@ -207,7 +207,7 @@ def test_a_job_whose_only_nodes_are_cordoned_is_told_so(both: World) -> None:
         ahead = checked(both, asking(**asked)).outlook
         assert ahead is not None and ahead.home == "east", ahead
         assert ahead.estimate.earliest_s is None, ahead.estimate
-        assert "that could hold it take no containers now" in ahead.estimate.text
+        assert "No nodes of east that take containers now could hold it" in ahead.estimate.text
 
 
 def test_who_waits_is_told_for_what(both: World) -> None:

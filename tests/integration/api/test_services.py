@@ -219,7 +219,7 @@ def test_an_update_is_of_the_revision_that_is_known(world: World) -> None:
     stale = put(world, mine, spec)
     assert stale.status_code == 412 and "revision 2" in stale.json()["detail"]
     restarted = world["tenant"].post(f"jobs/{mine}/restart", {"group": "web"})
-    assert restarted.status_code == 409 and "rolled out, which restarts them" in restarted.json()["detail"]
+    assert restarted.status_code == 409 and "no whole group is restarted meanwhile" in restarted.json()["detail"]
     busy = put(world, mine, spec, revision=2)
     assert busy.status_code == 409 and "roll back to 1 first" in busy.json()["detail"]
     kept[0]["spec"] = spec | {"groups": [spec["groups"][0] | {"grace_s": 7.0}, *spec["groups"][1:]]}

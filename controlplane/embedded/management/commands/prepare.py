@@ -37,7 +37,8 @@ class Command(BaseCommand):
             for line in bootstrap.run(names, home.secrets()):
                 self.stdout.write(f"made {line}")
         except Invalid as error:
-            said = "\n".join(f"HYDRA_OPERATOR_PASSWORD: {e.message}; {e.remedy}" for e in error.errors)
+            where = "a password of secrets.json" if home.secrets() else "HYDRA_OPERATOR_PASSWORD"
+            said = "\n".join(f"{where}: {e.message}; {e.remedy}" for e in error.errors)
             raise CommandError(said or error.detail) from None
         if own:
             stores.prepared_path(home).write_text(stores.preparation(names))

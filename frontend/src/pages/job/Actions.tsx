@@ -68,7 +68,7 @@ function useDoing(job: Job, what: What, errors: FieldError[]): Doing {
     }
     case "rollback": return {
       title: `Roll job ${job.id} back?`, action: "Roll back", command: hydractl("rollback", job.id, ...(to === null ? [] : ["--to", to]), ...ruleWords(rules)), body: { ...rules, revision: job.revision ?? 1, to }, ready: true,
-      text: <><p>{job.rollout ? `Its tasks that run revision ${job.rollout.revision} already start again, one after the other, with what they ran before.` : "Its tasks start again, one of a group after the other, with what they ran then: as a further revision."}</p><BackTo job={job} to={to} choose={setTo} /><Carefully rules={rules} set={setRules} errors={errors} of={RULES_OF_ROLLBACK} /></>,
+      text: <><p>{job.rollout?.back ? "It goes back already. Choose the revision it leaves to have that again; else wait." : job.rollout ? `Its tasks that run revision ${job.rollout.revision} already start again, one after the other, with what they ran before.` : "Its tasks start again, one of a group after the other, with what they ran then: as a further revision."}</p><BackTo job={job} to={to} choose={setTo} /><Carefully rules={rules} set={setRules} errors={errors} of={RULES_OF_ROLLBACK} /></>,
     };
     case "queue": return {
       title: `Move job ${job.id}`, action: "Move", command: hydractl("move", job.id, "--to", queue || "QUEUE"), body: { queue }, ready: queue !== "",

@@ -86,8 +86,8 @@ function PlanButton({ draft, wrong, plan }: { draft: DraftView; wrong: boolean; 
   useEffect(() => setIdle(false), [draft.dirty]);
   return (
     <>
-      {idle && <span className="muted small" role="status">Nothing is changed yet.</span>}
-      <Button variant={draft.dirty ? "filled" : "default"} disabled={wrong} onClick={() => (draft.dirty ? plan() : setIdle(true))}>Plan and push…</Button>
+      {idle && !wrong && <span className="muted small" role="status">Nothing is changed yet.</span>}
+      <Button variant={draft.dirty && !wrong ? "filled" : "default"} aria-disabled={wrong} onClick={() => { if (draft.dirty && !wrong) plan(); else setIdle(true); }}>Plan and push…</Button>
     </>
   );
 }

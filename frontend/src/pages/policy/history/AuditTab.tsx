@@ -14,8 +14,8 @@ import type { AuditEntry } from "../types";
 
 const ACTIONS = [
   { value: "policy.", label: "policy" }, { value: "", label: "everything" }, { value: "policy.rollout", label: "rollouts" }, { value: "policy.override", label: "overrides" },
-  { value: "policy.propos", label: "proposals" }, { value: "queue", label: "rights in queues" }, { value: "job", label: "jobs" }, { value: "node", label: "nodes" }, { value: "subcluster", label: "sub-clusters" }, { value: "account", label: "accounts" },
-  { value: "schedule", label: "schedules" }, { value: "maintenance", label: "maintenance" }, { value: "exec", label: "shells and commands in containers" }, { value: "secret", label: "secrets" }, { value: "receiver", label: "receivers" },
+  { value: "policy.propos", label: "proposals" }, { value: "queue", label: "rights in queues" }, { value: "job", label: "jobs" }, { value: "node", label: "nodes" }, { value: "sub-cluster", label: "sub-clusters" }, { value: "account", label: "accounts" },
+  { value: "schedule", label: "schedules" }, { value: "maintenance", label: "maintenance" }, { value: "exec", label: "shells and commands in containers" }, { value: "forward", label: "port forwards" }, { value: "secret", label: "secrets" }, { value: "receiver", label: "receivers" },
 ];
 
 /** The same entries from a shell. */

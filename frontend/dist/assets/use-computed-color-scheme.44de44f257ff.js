@@ -1,1 +1,0 @@
-import{at as e,it as t}from"./index.a6fc57364c39.js";function n(n,r={getInitialValueInEffect:!0}){let i=e(n,r),{colorScheme:a}=t();return a===`auto`?i:a}export{n as t};
