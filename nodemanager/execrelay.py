@@ -76,6 +76,10 @@ def set_size(terminal: int, rows: int, columns: int) -> None:
     """Tell a terminal's programs how large it is; they get SIGWINCH."""
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
+# Users of tasks have no name, as shells would show. bash's own start-up files set another prompt after PS1 was read.
+_TASK = "$HYDRA_JOB_ID/$HYDRA_GROUP/$HYDRA_TASK_INDEX"
+_PROMPT = {"PS1": f"{_TASK}$ ", "PROMPT_COMMAND": f"PS1='{_TASK}:\\w\\$ '; unset PROMPT_COMMAND"}
+
 
 class Sender:
     """Frames to web; what may be on its way at once is bounded. Safe for several threads."""
@@ -185,7 +189,7 @@ class Relay:
         """The connection to the supervisor, which has been told what to start. Raises OSError."""
         supervisor = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         supervisor.connect(self.entrance)
-        env = {"TERM": start.term} if start.tty else {}
+        env = {"TERM": start.term, **_PROMPT} if start.tty else {}
         order = {"container": parse_container(start.container), "command": start.command, "env": env}
         socket.send_fds(supervisor, [json.dumps(order).encode()], list(ends.given))
         return supervisor

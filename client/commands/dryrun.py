@@ -77,6 +77,10 @@ def _not_begun(jobs: int) -> str:
     return counted(jobs, "job that has not begun", "jobs that have not begun")
 
 
+def _begun_small(text: str) -> str:
+    return text[:1].lower() + text[1:]
+
+
 def _pairs(checked: JobChecked) -> list[tuple[str, object]]:
     pairs: list[tuple[str, object]] = [("job", checked.spec.get("name")), ("tasks", checked.tasks)]
     pairs += [("queue", checked.queue), ("priority", checked.priority)]
@@ -90,5 +94,5 @@ def _pairs(checked: JobChecked) -> list[tuple[str, object]]:
         ("home", f"{ahead.home} ({ahead.why})" if ahead.home else f"none now: {ahead.why}"),
         ("begins", "now, as far as limits go" if ahead.admitted else f"later: {'; '.join(ahead.limits)}"),
         ("before it", None if ahead.jobs_ahead is None else _not_begun(ahead.jobs_ahead)),
-        ("starts", f"{first}{ahead.estimate.text}{never}"),
+        ("starts", f"{first}{_begun_small(ahead.estimate.text) if first else ahead.estimate.text}{never}"),
     ]

@@ -66,6 +66,10 @@ def _document(p: ProposalDetail) -> dict[str, Any]:
     return found
 
 
+def _became(result: dict[str, int] | None) -> str:
+    return "".join(f": {name} {number}" for name, number in (result or {}).items())
+
+
 @policy.command("approve")
 def approve(
     ctx: typer.Context, number: NumberArgument, message: WhyOption = "", output: OutputOption = Format.table
@@ -74,7 +78,7 @@ def approve(
     need_message(message)
     with connected(ctx) as client:
         done = client.approve_proposal(number, message)
-    told(done, f"proposal {number} is approved: {plain(done.result)}", output)
+    told(done, f"proposal {number} is approved{_became(done.result)}", output)
 
 
 @policy.command("reject")

@@ -8,6 +8,7 @@ from controlplane.statestore.models import SubCluster
 
 SHOWN = 64  # characters of a name
 FEW = 5
+_CLOSE = 0.75  # two that are as alike as that are both told
 MOST = 2000  # names that are looked at
 
 
@@ -35,5 +36,6 @@ def leaf(path: str, leaves: list[str]) -> str:
 
 
 def _said(what: str, name: str, known: list[str], otherwise: str) -> str:
-    close = get_close_matches(name[:SHOWN], known, 1)
-    return f"there is no {what} {name[:SHOWN]!r}; {f'did you mean {close[0]}?' if close else otherwise}"
+    close = get_close_matches(name[:SHOWN], known, 2, _CLOSE) or get_close_matches(name[:SHOWN], known, 1)
+    meant = " or ".join(close)
+    return f"there is no {what} {name[:SHOWN]!r}; {f'did you mean {meant}?' if close else otherwise}"

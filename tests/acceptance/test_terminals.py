@@ -39,7 +39,7 @@ def test_a_shell_in_a_task_has_keys_and_size_and_hands_its_status_on(
     wait_until(lambda: [row[4] for row in cluster.live(job)] == [2], 20, "it is known to run")
     stale = {"COLUMNS": "90", "LINES": "30"}  # as some shells export them
     with Terminal(("exec", "-it", str(job.id), "sh"), tenants | stale, tmp_path, 40, 100) as screen:
-        screen.shows(rb"[$#] ")
+        screen.shows(rb"%d/[a-z-]+/0[^\n]*\$ " % job.id)
         screen.type("echo $((6*7)) of $HYDRA_JOB_ID\n")
         screen.shows(rb"\n42 of %d\r" % job.id)
         assert size(screen) == b"40 100"
