@@ -6,6 +6,7 @@ import { browserWire, LiveSocket, type Liveness } from "./socket";
 
 const POLL_MS = 3_000;
 const FOLLOW_MS = 5_000;
+const AGAIN_MS = 1_000; // before the socket is tried anew with another session
 
 export const live = new LiveSocket(browserWire);
 
@@ -32,11 +33,21 @@ export function wireToCache(client: QueryClient): void {
     void client.cancelQueries({ queryKey: key });
     client.setQueryData(key, snapshot);
   };
-  live.onSignedOut = () => void client.invalidateQueries({ queryKey: ["me"] });
+  live.onSignedOut = () => void stillSignedIn(client).then((still) => still && setTimeout(() => live.start(), AGAIN_MS));
   window.addEventListener("online", () => live.retryNow());
   document.addEventListener("visibilitychange", () => {
     if (document.visibilityState === "visible") live.retryNow();
   });
+}
+
+/** A new password ends the session that the socket knew, and not the one that this tab has by now. */
+async function stillSignedIn(client: QueryClient): Promise<boolean> {
+  try {
+    await client.refetchQueries({ queryKey: ["me"] }, { throwOnError: true });
+    return true;
+  } catch (error) {
+    return !(error instanceof ApiError && error.status === 401);
+  }
 }
 
 export function topicKey(topic: string): string[] {
@@ -56,7 +67,8 @@ export interface TopicView<T> {
 }
 
 export function useTopic<T>(topic: string, read: (signal: AbortSignal) => Promise<T>, enabled = true): TopicView<T> {
-  const isLive = useLiveness().state === "live";
+  const liveness = useLiveness();
+  const isLive = liveness.state === "live";
   const client = useQueryClient();
   useEffect(() => (enabled ? live.subscribe(topic) : undefined), [topic, enabled]);
   const refused = useSyncExternalStore(live.watch, () => live.error(topic));
@@ -71,7 +83,10 @@ export function useTopic<T>(topic: string, read: (signal: AbortSignal) => Promis
   });
   const socketError = refused ? new ApiError(refused.status, "Not available", refused.detail) : null;
   const error = socketError ?? (query.isError ? query.error : null);
-  return { data: query.data, error, loading: query.data === undefined && !error, updatedAt: query.dataUpdatedAt };
+  // While it is live, what is not said anew is as it was.
+  const confirmed = refused ? 0 : liveness.state === "live" ? Date.now() : liveness.state === "reconnecting" ? liveness.since : 0;
+  const updatedAt = query.data === undefined ? 0 : Math.max(query.dataUpdatedAt, confirmed);
+  return { data: query.data, error, loading: query.data === undefined && !error, updatedAt };
 }
 
 /** How one address is read, for `useQuery` and `useQueries`. */

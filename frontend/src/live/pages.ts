@@ -3,6 +3,9 @@ import { useInfiniteQuery } from "@tanstack/react-query";
 import { useEffect, useRef } from "react";
 import { API, call, type ApiError } from "../api/client";
 import type { Page } from "../api/types";
+import { useThrottled } from "./throttled";
+
+const EVERY_MS = 1_000;
 
 export interface Pages<T, P = Page<T>> {
   /** What was read so far; undefined before the first page. */
@@ -35,15 +38,20 @@ export function usePages<T, P extends Page<T> = Page<T>>(path: string, signature
     retry: 1,
     ...(still && { staleTime: Infinity }),
   });
-  const { refetch } = pages;
-  const read = useRef(signature);
+  const { refetch, isFetching } = pages;
+  const moved = useThrottled(signature, EVERY_MS);
+  const read = useRef<string | null>(signature);
   useEffect(() => {
-    if (!enabled || read.current === signature) return;
-    read.current = signature;
+    if (!enabled || isFetching || read.current === moved) return; // one that is under way would be given up for it
+    read.current = moved;
     void refetch();
-  }, [signature, enabled, refetch]);
+  }, [moved, enabled, isFetching, refetch]);
+  const more = () => {
+    if (isFetching) read.current = null; // is given up for it, and owed then
+    void pages.fetchNextPage();
+  };
   return {
     rows: pages.data?.pages.flatMap((page) => page.results), pages: pages.data?.pages, error: pages.error, readAt: pages.dataUpdatedAt,
-    more: pages.hasNextPage ? () => void pages.fetchNextPage() : null, reading: pages.isFetchingNextPage, again: () => void refetch(),
+    more: pages.hasNextPage ? more : null, reading: pages.isFetchingNextPage, again: () => void refetch(),
   };
 }

@@ -156,6 +156,17 @@ describe("a lost connection", () => {
     expect(out).toBe(true);
     expect(wires).toHaveLength(1);
   });
+
+  it("says that it is not live then, and begins anew when it is told to", () => {
+    socket.start();
+    latest().onopen?.();
+    latest().onclose?.({ code: CLOSE_NOT_SIGNED_IN });
+    expect(socket.liveness().state).toBe("connecting");
+    socket.start();
+    latest().onopen?.();
+    expect(wires).toHaveLength(2);
+    expect(socket.liveness()).toEqual({ state: "live" });
+  });
 });
 
 it("survives a message that is not JSON", () => {

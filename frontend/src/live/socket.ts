@@ -156,7 +156,10 @@ export class LiveSocket {
   private closed(code: number): void {
     this.dropWire();
     if (this.stopped) return;
-    if (code === CLOSE_NOT_SIGNED_IN) return this.onSignedOut();
+    if (code === CLOSE_NOT_SIGNED_IN) {
+      this.stop();
+      return this.onSignedOut();
+    }
     this.lostAt ??= this.clock.now();
     this.become({ state: "reconnecting", since: this.lostAt, attempt: this.attempt });
     this.timer(() => this.open(), delayMs(this.attempt++, this.clock.random()));

@@ -1,7 +1,7 @@
 /** Parts every page is made of: states, notices, the four faces of a view, a command to copy. */
 import { Button } from "@mantine/core";
 import { useEffect, useState, type ReactNode } from "react";
-import type { ApiError } from "../api/client";
+import { withFields, type ApiError } from "../api/client";
 import { coarse } from "../format/units";
 import { tone, word } from "../format/states";
 import { useModal } from "./modal";
@@ -119,7 +119,7 @@ export function Confirm({ title, children, action, onConfirm, onClose, busy, err
       <form method="dialog" onSubmit={(e) => { e.preventDefault(); onConfirm(); }}>
         <h2>{title}</h2>
         {children}
-        {error && <Failed error={error} />}
+        {error && <Failed error={withFields(error)} />}
         <div className="actions">
           <Button variant="default" onClick={onClose}>Cancel</Button>
           <Button type="submit" loading={busy} disabled={!ready}>{action}</Button>

@@ -47,7 +47,7 @@ function useServer(typed: string, has: (to: string) => boolean): { entries: Entr
       return [...byNumber, ...jobs.filter((j) => j.id !== byNumber[0]?.id)].map(jobEntry).concat(nodes.map((n) => nodeEntry(n, has)));
     },
   });
-  return { entries: wanted ? (found.data ?? []) : [], busy: wanted && (found.isFetching || text !== typed.trim()), failed: wanted && found.isError };
+  return { entries: wanted && text === typed.trim() ? (found.data ?? []) : [], busy: wanted && (found.isFetching || text !== typed.trim()), failed: wanted && found.isError };
 }
 
 function useOwn(me: Me, onHelp: () => void): Entry[] {

@@ -1,6 +1,6 @@
 /** Accounts: who they are, what they may, and what operators do with them. */
-import { Button, NativeSelect, TextInput } from "@mantine/core";
-import { useEffect, useState } from "react";
+import { Button, NativeSelect } from "@mantine/core";
+import { useState } from "react";
 import { useLocation, useSearch } from "wouter";
 import type { Account, Me, Page } from "../../api/types";
 import { ago, moment } from "../../format/units";
@@ -9,6 +9,7 @@ import { Card, Command, Empty, Failed, Loading, Stale, useNow } from "../../ui/p
 import { AccountDialog, CreateAccount } from "./AccountDialogs";
 import { queueWords, ROLES } from "./words";
 import { hydractl } from "../../format/shell";
+import { Typed } from "../../ui/typed";
 
 const KEPT = ["name", "role", "cursor"] as const;
 
@@ -32,7 +33,7 @@ export function Accounts({ me }: { me: Me }) {
   return (
     <>
       <div className="filters" role="search" aria-label="Filter accounts">
-        <NameFilter value={params.get("name") ?? ""} set={(name) => set({ name })} />
+        <Typed label="Name" maxLength={150} value={params.get("name") ?? ""} set={(name) => set({ name })} />
         <NativeSelect aria-label="Role" value={params.get("role") ?? ""} onChange={(e) => set({ role: e.currentTarget.value })} data={[{ value: "", label: "Any role" }, ...ROLES.map(({ value, label }) => ({ value, label }))]} />
         <span className="grow" />
         {me.role === "operator" && <Button onClick={() => setMaking(true)}>New account…</Button>}
@@ -55,16 +56,6 @@ export function Accounts({ me }: { me: Me }) {
       {chosen && <AccountDialog key={chosen} username={chosen} me={me} onClose={() => set({ account: "" })} />}
     </>
   );
-}
-
-function NameFilter({ value, set }: { value: string; set: (value: string) => void }) {
-  const [text, setText] = useState(value);
-  useEffect(() => {
-    if (text === value) return;
-    const id = setTimeout(() => set(text), 300);
-    return () => clearTimeout(id);
-  }, [text]); // eslint-disable-line -- what was typed starts the wait, nothing else
-  return <TextInput type="search" aria-label="Name" placeholder="Name" maxLength={150} value={text} onChange={(e) => setText(e.currentTarget.value)} />;
 }
 
 function Table({ accounts, now, open }: { accounts: Account[]; now: number; open: (name: string) => void }) {

@@ -1,13 +1,12 @@
 /** Narrow the fleet down by name, sub-cluster, rack, label and state. What is typed waits a moment. */
-import { Button, NativeSelect, TextInput } from "@mantine/core";
-import { useEffect, useId, useMemo, useState } from "react";
+import { Button, NativeSelect } from "@mantine/core";
+import { useMemo } from "react";
 import { word } from "../../format/states";
 import { Search } from "../../ui/icons";
+import { Typed } from "../../ui/typed";
 import { known, narrowed, PLAIN, type View } from "./filter";
 import { CLOSED } from "./look";
 import type { Fleet } from "./model";
-
-const WAIT_MS = 250;
 
 export function FilterBar({ view, fleet, set }: { view: View; fleet: Fleet | null; set: (more: Partial<View>) => void }) {
   const shape = fleet?.parts.map((part) => part.since).join();
@@ -15,12 +14,12 @@ export function FilterBar({ view, fleet, set }: { view: View; fleet: Fleet | nul
   const state = (value: string) => ({ value, label: word(value) });
   const some = narrowed(view);
   return (
-    <div className="filters" role="search" aria-label="Filter nodes" key={some ? "some" : "none"}>
-      <TextFilter label="Name" value={view.q} set={(q) => set({ q })} icon />
+    <div className="filters" role="search" aria-label="Filter nodes">
+      <Typed label="Name" value={view.q} set={(q) => set({ q })} icon={<Search />} />
       <NativeSelect aria-label="Sub-cluster" value={view.sub} onChange={(e) => set({ sub: e.currentTarget.value })}
         data={[{ value: "", label: "Any sub-cluster" }, ...options(view.sub, fleet?.parts.map((p) => p.name) ?? [])]} />
-      <TextFilter label="Rack" value={view.rack} set={(rack) => set({ rack })} choices={there.racks} />
-      <TextFilter label="Label" value={view.label} set={(label) => set({ label })} choices={there.labels} />
+      <Typed label="Rack" value={view.rack} set={(rack) => set({ rack })} choices={there.racks} />
+      <Typed label="Label" value={view.label} set={(label) => set({ label })} choices={there.labels} />
       <NativeSelect aria-label="State" value={view.state} onChange={(e) => set({ state: e.currentTarget.value })}
         data={[{ value: "", label: "Any state" }, { value: "stale", label: "Stale" }, ...["UP", "UNHEALTHY", "LOST", "REGISTERED"].map(state),
           { group: "Operators' wish", items: [{ value: "closed", label: "Closed to new work" }, ...[...CLOSED].map(state)] }]} />
@@ -32,20 +31,4 @@ export function FilterBar({ view, fleet, set }: { view: View; fleet: Fleet | nul
 /** Also one that is not there (any more) can be seen and cleared. */
 function options(chosen: string, names: string[]): string[] {
   return chosen && !names.includes(chosen) ? [...names, chosen] : names;
-}
-
-function TextFilter({ label, value, set, choices, icon }: { label: string; value: string; set: (value: string) => void; choices?: string[]; icon?: boolean }) {
-  const [text, setText] = useState(value);
-  const id = useId();
-  useEffect(() => {
-    if (text === value) return;
-    const timer = setTimeout(() => set(text), WAIT_MS);
-    return () => clearTimeout(timer);
-  }, [text]); // eslint-disable-line -- what was typed starts the wait, nothing else
-  return (
-    <>
-      <TextInput aria-label={label} placeholder={label} value={text} leftSection={icon ? <Search /> : undefined} list={choices ? id : undefined} onChange={(e) => setText(e.currentTarget.value)} />
-      {choices && <datalist id={id}>{choices.map((choice) => <option key={choice} value={choice} />)}</datalist>}
-    </>
-  );
 }

@@ -2,7 +2,7 @@
 import { NativeSelect, TextInput } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { ApiError, post, withFields } from "../../api/client";
+import { ApiError, post } from "../../api/client";
 import type { MaintenanceWindow, SubCluster } from "../../api/types";
 import { localInput } from "../../format/units";
 import { Command, Confirm } from "../../ui/parts";
@@ -25,7 +25,7 @@ export default function PlanMaintenance({ subClusters, onClose }: { subClusters:
   const command = hydractl("maintenance", "add", plan.sub_cluster, `--${plan.by}`, plan.which.trim() || "…", "--start", plan.start, "--for", `${plan.hours}h`,
     "--lead", `${plan.lead_min}m`, ...(plan.message ? ["--message", plan.message] : []));
   return (
-    <Confirm title="Plan maintenance" action="Plan it" busy={send.isPending} error={send.error && withFields(send.error)} onClose={onClose} onConfirm={() => send.mutate()}>
+    <Confirm title="Plan maintenance" action="Plan it" busy={send.isPending} error={send.error} onClose={onClose} onConfirm={() => send.mutate()}>
       <p>The nodes are empty when the window starts and take work again by themselves when it ends.</p>
       <NativeSelect label="Sub-cluster" data={subClusters.map((sc) => sc.name)} value={plan.sub_cluster} onChange={(e) => set({ sub_cluster: e.currentTarget.value })} />
       <div className="row">

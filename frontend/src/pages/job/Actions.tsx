@@ -12,6 +12,7 @@ import { QueueChoice } from "./QueueChoice";
 import { Carefully } from "../submit/Carefully";
 import { RULES_OF_ROLLBACK, ruleWords, type Rules } from "../submit/rollout";
 import { BackTo } from "./Revisions";
+import { isPriority } from "./priority";
 import { mayAct } from "./rights";
 import { hydractl } from "../../format/shell";
 
@@ -31,7 +32,7 @@ interface Doing {
 
 /** `errors`: what the server said of what was asked. */
 function useDoing(job: Job, what: What, errors: FieldError[]): Doing {
-  const [priority, setPriority] = useState(job.priority);
+  const [priority, setPriority] = useState(String(job.priority));
   const [queue, setQueue] = useState("");
   const [to, setTo] = useState<number | null>(null);
   const [rules, setRules] = useState<Rules>({});
@@ -49,8 +50,8 @@ function useDoing(job: Job, what: What, errors: FieldError[]): Doing {
       text: <p>It is submitted again as a new job, with the same specification and files. This one stays as it ended.</p>,
     };
     case "priority": return {
-      title: `Priority of job ${job.id}`, action: "Change", command: `hydractl priority ${job.id} ${priority}`, body: { priority }, ready: priority !== job.priority,
-      text: <TextInput type="number" label="Priority" description="Higher goes first in its queue; -500 to 499" min={-500} max={499} value={priority} onChange={(e) => setPriority(e.currentTarget.valueAsNumber || 0)} />,
+      title: `Priority of job ${job.id}`, action: "Change", command: hydractl("priority", job.id, priority || "0"), body: { priority: Number(priority) }, ready: isPriority(priority) && Number(priority) !== job.priority,
+      text: <TextInput type="number" label="Priority" description="Higher goes first in its queue; -500 to 499" min={-500} max={499} value={priority} onChange={(e) => setPriority(e.currentTarget.value)} />,
     };
     case "scale": {
       const wanted = tasks ?? group?.count ?? 1;
@@ -89,7 +90,7 @@ function Ask({ job, what, onClose }: { job: Job; what: What; onClose: () => void
   });
   const doing = useDoing(job, what, act.error?.errors ?? []);
   return (
-    <Confirm title={doing.title} action={doing.action} busy={act.isPending} error={act.error} onClose={onClose} onConfirm={() => doing.ready && act.mutate(doing.body)}>
+    <Confirm title={doing.title} action={doing.action} busy={act.isPending} error={act.error} ready={doing.ready} onClose={onClose} onConfirm={() => doing.ready && act.mutate(doing.body)}>
       {doing.text}
       {act.data?.unchanged && <p role="status">Nothing is begun: it runs this already, as revision {act.data.revision ?? 1}.</p>}
       <Command text={doing.command} />

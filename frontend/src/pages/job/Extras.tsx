@@ -1,5 +1,5 @@
 /** Result files, events, and what was submitted. */
-import { useState } from "react";
+import { useMemo } from "react";
 import { API } from "../../api/client";
 import type { Job, JobEvent, Output } from "../../api/types";
 import { ended } from "../../format/states";
@@ -45,7 +45,7 @@ export function Events({ job, signature }: { job: Job; signature: string }) {
 
 /** JSON is YAML too, so what is shown can be submitted as it stands. */
 export function Spec({ job }: { job: Job }) {
-  const [text] = useState(() => JSON.stringify(job.spec ?? {}, null, 2));
+  const text = useMemo(() => JSON.stringify(job.spec ?? {}, null, 2), [job.spec]);
   const now = job.kind === "service" ? "with defaults filled in, and as many tasks as by now" : "with defaults filled in";
   return <Card title="As submitted" aside={<span className="muted small">{now}</span>}><pre className="spec mono" tabIndex={0}>{text}</pre></Card>;
 }

@@ -41,14 +41,13 @@ function Chart({ job, attempts, by, at, setAt }: { job: Job; attempts: Container
   const tick = useNow(live ? 1_000 : 3_600_000);
   const g = useMemo(() => layout(attempts, Date.parse(job.submitted_at), tick), [attempts, job.submitted_at, live ? tick : 0]); // eslint-disable-line
   const all: Span = { from: g.from, to: g.to };
-  const [span, setSpan] = useState<Span>(() => readZoom(at, all));
+  const [span, setSpan] = useState<Span | null>(() => (at ? orWhole(readZoom(at, all), all) : null)); // null: all of it, also what is to come
   const [picked, pick] = useState<Bar | null>(null);
-  const whole = writeZoom(span, all) === "";
-  const shown = whole ? all : span;
-  const move = (next: Span) => setSpan(next);
+  const shown = span ?? all;
+  const move = (next: Span) => setSpan(orWhole(next, all));
   const pending = useRef(setAt);
   pending.current = setAt;
-  const written = writeZoom(shown, all);
+  const written = span ? writeZoom(span, all) : "";
   useEffect(() => { // the address follows once the movement has come to rest
     const id = setTimeout(() => { if (written !== (at ?? "")) pending.current(written); }, 300);
     return () => clearTimeout(id);
@@ -60,7 +59,7 @@ function Chart({ job, attempts, by, at, setAt }: { job: Job; attempts: Container
         <span className="small muted grow">{text}. Drag to move, Ctrl and wheel or + and - to zoom.</span>
         <Button variant="default" aria-label="Zoom in" onClick={() => move(zoom(shown, all, 0.5))}>+</Button>
         <Button variant="default" aria-label="Zoom out" onClick={() => move(zoom(shown, all, 2))}>−</Button>
-        <Button variant="default" disabled={whole} onClick={() => move(all)}>All of it</Button>
+        <Button variant="default" disabled={span === null} onClick={() => move(all)}>All of it</Button>
       </div>
       <GanttCanvas g={g} span={shown} by={by} label={`${text}. The table form lists them.`} picked={picked?.attempt.id ?? null} pick={pick}
         zoomAt={(factor, where) => move(zoom(shown, all, factor, where))} panBy={(ms) => move(pan(shown, all, ms))} />
@@ -68,6 +67,10 @@ function Chart({ job, attempts, by, at, setAt }: { job: Job; attempts: Container
       <p className="gantt-picked small" role="status">{picked ? said(picked) : "Point at a bar, or click it, for its facts."}</p>
     </div>
   );
+}
+
+function orWhole(span: Span, all: Span): Span | null {
+  return writeZoom(span, all) === "" ? null : span;
 }
 
 function said({ attempt: a, from, to, open }: Bar): string {

@@ -79,7 +79,7 @@ export function LogsOfTasks({ jobId, tasks, choose }: { jobId: number; tasks: Ta
   return (
     <Card flush title="Logs of the listed tasks" aside={
       <>
-        <Command text={hydractl("logs", String(jobId), "--tail", tail)} />
+        <Command text={hydractl("logs", String(jobId), "--tail", tail, ...(last ? ["--since", `${last}s`] : []))} />
         <NativeSelect aria-label="Lines of each task" value={tail} onChange={(e) => setTail(e.currentTarget.value)} data={TAILS} />
         <NativeSelect aria-label="Written" value={last} onChange={(e) => setLast(e.currentTarget.value)} data={SINCE} />
         {shown.length > 0 && <div className="row finds"><Find find={find} hits={hits.length} label="Find in these logs" /></div>}

@@ -4,14 +4,17 @@ import { useState } from "react";
 import type { Job, JobEvent, JobPlace, Page } from "../../api/types";
 import { clock, duration, moment } from "../../format/units";
 import { useRead } from "../../live/hooks";
+import { useThrottled } from "../../live/throttled";
 import { Failed } from "../../ui/parts";
 import { shorten, story, type Step } from "./story";
 
 const MOST = 8;
 
+const EVERY_MS = 1_000;
+
 export function Story({ job, places, signature }: { job: Job; places: JobPlace[]; signature: string }) {
   const [all, setAll] = useState(false);
-  const read = useRead<Page<JobEvent>>(`/jobs/${job.id}/events?page_size=200`, signature);
+  const read = useRead<Page<JobEvent>>(`/jobs/${job.id}/events?page_size=200`, useThrottled(signature, EVERY_MS));
   const steps = story(job, read.data?.results ?? [], places);
   const { head, hidden, tail } = shorten(steps, all ? Infinity : MOST);
   const from = Date.parse(job.submitted_at);

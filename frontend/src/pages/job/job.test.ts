@@ -151,3 +151,7 @@ it("tells the values of each task of an array, as the node puts them in", () => 
   expect([0, 1, 3, 5, 6, -1].map((i) => valuesText(array, i))).toEqual(["rate=0.1, seed=1", "rate=0.1, seed=2", "rate=0.01, seed=1", "rate=0.01, seed=3", "", ""]);
   expect([valuesText([{ a: 1, b: true }], 0), valuesText([{ a: 1 }], 1), valuesText(undefined, 0)]).toEqual(["a=1, b=true", "", ""]);
 });
+
+it("knows a priority while it is typed", () => {
+  expect(["-", "", "-5", "499", "500", "-500", "-501", "1.5", "5 "].map(isPriority)).toEqual([false, false, true, true, false, true, false, false, true]);
+});

@@ -1,8 +1,8 @@
 /** All attempts of a job, as far as a screen can use them. Read again at most every few seconds while they move. */
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import { useEffect, useRef, useState } from "react";
 import { API, call, type ApiError } from "../../api/client";
 import type { Container, Job, Page } from "../../api/types";
+import { useThrottled } from "../../live/throttled";
 
 const MOST_ATTEMPTS = 10_000;
 const SIZE = 1_000;
@@ -11,18 +11,6 @@ const EVERY_MS = 3_000;
 export interface Attempts {
   list: Container[];
   complete: boolean;
-}
-
-/** The newest value, but a change shows only after `ms` without another showing. */
-export function useThrottled<T>(value: T, ms: number): T {
-  const [shown, setShown] = useState(value);
-  const last = useRef(0);
-  useEffect(() => {
-    const wait = Math.max(0, last.current + ms - Date.now());
-    const id = setTimeout(() => { last.current = Date.now(); setShown(value); }, wait);
-    return () => clearTimeout(id);
-  }, [value, ms]);
-  return shown;
 }
 
 async function readAll(job: number, signal: AbortSignal): Promise<Attempts> {

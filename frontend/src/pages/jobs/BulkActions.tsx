@@ -1,11 +1,12 @@
 /** What can be done with the jobs that are ticked: kill, another priority, another queue. */
 import { Button, TextInput } from "@mantine/core";
-import { useMutation } from "@tanstack/react-query";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { post, type ApiError } from "../../api/client";
 import type { Job } from "../../api/types";
 import { count } from "../../format/units";
 import { Command, Confirm, Notice } from "../../ui/parts";
+import { isPriority } from "../job/priority";
 import { QueueChoice } from "../job/QueueChoice";
 import { hydractl } from "../../format/shell";
 
@@ -16,6 +17,7 @@ interface Answer {
   results: { job: number; accepted: boolean; refused: string }[];
 }
 
+const LATER_MS = 3_000; // until most homes have carried it out
 const WORDS: Record<Action, string> = { kill: "Kill", priority: "Change priority", queue: "Move" };
 
 export function bulkCommand(action: Action, ids: number[], priority: number, queue: string): string {
@@ -26,12 +28,18 @@ export function bulkCommand(action: Action, ids: number[], priority: number, que
 
 export function BulkActions({ jobs, clear }: { jobs: Job[]; clear: () => void }) {
   const [action, setAction] = useState<Action | null>(null);
-  const [priority, setPriority] = useState(0);
+  const [priority, setPriority] = useState("0");
+  const ready = action === "queue" ? queue !== "" : action !== "priority" || isPriority(priority);
   const [queue, setQueue] = useState("");
   const ids = jobs.map((job) => job.id);
+  const client = useQueryClient();
   const act = useMutation<Answer, ApiError, Action>({
-    mutationFn: (what) => post<Answer>("/jobs/actions", { action: what, jobs: ids, ...(what === "priority" && { priority }), ...(what === "queue" && { queue }) }),
-    onSuccess: () => setAction(null),
+    mutationFn: (what) => post<Answer>("/jobs/actions", { action: what, jobs: ids, ...(what === "priority" && { priority: Number(priority) }), ...(what === "queue" && { queue }) }),
+    onSuccess: () => {
+      setAction(null);
+      // A page that is not the first is read once.
+      for (const ms of [0, LATER_MS]) setTimeout(() => void client.invalidateQueries({ queryKey: ["jobs-page"] }), ms);
+    },
   });
   const refused = act.data?.results.filter((r) => !r.accepted) ?? [];
   const title = action && `${WORDS[action]} ${jobs.length === 1 ? `job ${ids[0]}` : `${count(jobs.length)} jobs`}?`;
@@ -53,11 +61,11 @@ export function BulkActions({ jobs, clear }: { jobs: Job[]; clear: () => void })
       )}
       {action && title && (
         <Confirm title={title} action={WORDS[action]} busy={act.isPending} error={act.error} onClose={() => setAction(null)}
-          onConfirm={() => (action !== "queue" || queue) && act.mutate(action)}>
+          ready={ready} onConfirm={() => ready && act.mutate(action)}>
           {action === "kill" && <p>Their running tasks get SIGTERM, and SIGKILL after their grace time. What has succeeded stays.</p>}
-          {action === "priority" && <TextInput type="number" label="Priority" description="Higher goes first in its queue; -500 to 499" min={-500} max={499} value={priority} onChange={(e) => setPriority(e.currentTarget.valueAsNumber || 0)} />}
+          {action === "priority" && <TextInput type="number" label="Priority" description="Higher goes first in its queue; -500 to 499" min={-500} max={499} value={priority} onChange={(e) => setPriority(e.currentTarget.value)} />}
           {action === "queue" && <QueueChoice value={queue} onChange={setQueue} description="One you may submit to" />}
-          <Command text={bulkCommand(action, ids, priority, queue)} />
+          <Command text={bulkCommand(action, ids, Number(priority) || 0, queue)} />
         </Confirm>
       )}
     </>

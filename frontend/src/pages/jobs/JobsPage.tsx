@@ -51,7 +51,7 @@ export function JobsPage({ me }: { me: Me }) {
         {me.role !== "viewer" && <Button renderRoot={(props) => <Link href="/submit" {...props} />}>Submit a job</Button>}
       </div>
       <SavedViews filters={filters} />
-      <JobFilters key={query === "" ? "none" : "some"} filters={filters} set={set} clear={() => go(address({}, "", looks))} />
+      <JobFilters filters={filters} set={set} clear={() => go(address({}, "", looks))} />
       <LookBar look={look} set={show} />
       {error && page && <StaleLine at={at} why={error.detail} />}
       {chosen.size > 0 && <BulkActions jobs={picked(jobs, chosen)} clear={() => choose(new Set())} />}

@@ -70,7 +70,7 @@ function SaveView({ filters, query, taken, onClose }: { filters: Filters; query:
     },
   });
   return (
-    <Confirm title="Save this view" action={taken.includes(name.trim()) ? "Replace" : "Save"} busy={save.isPending} error={save.error} onClose={onClose} onConfirm={() => name.trim() && save.mutate()}>
+    <Confirm title="Save this view" action={taken.includes(name.trim()) ? "Replace" : "Save"} busy={save.isPending} error={save.error} ready={name.trim() !== ""} onClose={onClose} onConfirm={() => name.trim() && save.mutate()}>
       <TextInput label="Name" maxLength={63} autoFocus value={name} onChange={(e) => setName(e.currentTarget.value)} />
       <p className="small muted">The filters of now, for you alone, wherever you sign in.</p>
       <Command text={saveCommand(name.trim() || "NAME", filters)} />

@@ -1,6 +1,5 @@
 /** Every schedule one may see: when it starts something next, and what became of its last time. */
-import { Button, TextInput } from "@mantine/core";
-import { useEffect, useState } from "react";
+import { Button } from "@mantine/core";
 import { Link, useLocation, useSearch } from "wouter";
 import type { Me, Page } from "../../api/types";
 import { usePaletteCommands } from "../../app/palette/commands";
@@ -10,6 +9,7 @@ import { Card, Command, Empty, Failed, Loading, Stale, useNow } from "../../ui/p
 import { Became } from "./Runs";
 import type { Schedule } from "./types";
 import { inZone, until } from "./words";
+import { Typed } from "../../ui/typed";
 
 const KEPT = ["name", "owner", "cursor"] as const;
 
@@ -37,8 +37,8 @@ export function List({ me }: { me: Me }) {
         {makes && <Button renderRoot={(props) => <Link href="/schedules/new" {...props} />}>New schedule</Button>}
       </div>
       <div className="filters" role="search" aria-label="Filter schedules">
-        <Filter label="Name" value={params.get("name") ?? ""} set={(name) => set({ name })} />
-        <Filter label="Owner" value={params.get("owner") ?? ""} set={(owner) => set({ owner })} />
+        <Typed maxLength={150} label="Name" value={params.get("name") ?? ""} set={(name) => set({ name })} />
+        <Typed maxLength={150} label="Owner" value={params.get("owner") ?? ""} set={(owner) => set({ owner })} />
       </div>
       {view.error && page && <Stale since={view.dataUpdatedAt} now={now} why={view.error.detail || undefined} />}
       <Card flush label="Schedules">
@@ -56,16 +56,6 @@ export function List({ me }: { me: Me }) {
       </div>
     </>
   );
-}
-
-function Filter({ label, value, set }: { label: string; value: string; set: (value: string) => void }) {
-  const [text, setText] = useState(value);
-  useEffect(() => {
-    if (text === value) return;
-    const id = setTimeout(() => set(text.trim()), 300);
-    return () => clearTimeout(id);
-  }, [text]); // eslint-disable-line -- what was typed starts the wait, nothing else
-  return <TextInput type="search" aria-label={label} placeholder={label} maxLength={150} value={text} onChange={(e) => setText(e.currentTarget.value)} />;
 }
 
 function Rows({ schedules, now }: { schedules: Schedule[]; now: number }) {

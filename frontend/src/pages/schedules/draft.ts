@@ -63,11 +63,15 @@ export function request(draft: Draft, job = draft.job): Record<string, unknown> 
 
 /** The same from a shell. `id`: of one that is changed. */
 export function command(draft: Draft, id?: number): string {
+  // An update keeps what is not said.
+  const usual = id === undefined ? { overlap: "skip", within: "1h", keep: "50" } : { overlap: "", within: "", keep: "" };
+  const none = id === undefined ? [] : ["none"];
+  const except = days(draft.except);
   const values = Object.entries(given(draft.set)).flatMap(([name, value]) => ["--set", `${name}=${value}`]);
-  const options = ["--cron", draft.cron.trim() || "…", "--zone", draft.zone.trim() || "UTC", ...days(draft.except).flatMap((day) => ["--except", day]),
-    ...(draft.overlap === "skip" ? [] : ["--overlap", draft.overlap]), ...(draft.within === "1h" ? [] : ["--start-within", draft.within || "1h"]),
-    ...(draft.keep === "50" ? [] : ["--keep", Number(draft.keep) || 50]), ...(draft.until ? ["--until", draft.until] : []), ...values];
-  return id === undefined ? hydractl("schedule", "create", draft.name.trim() || "NAME", "job.yaml", ...options) : hydractl("schedule", "update", id, "--file", "job.yaml", ...options);
+  const options = ["--cron", draft.cron.trim() || "…", "--zone", draft.zone.trim() || "UTC", ...(except.length ? except : none).flatMap((day) => ["--except", day]),
+    ...(draft.overlap === usual.overlap ? [] : ["--overlap", draft.overlap]), ...(draft.within === usual.within ? [] : ["--start-within", draft.within || "1h"]),
+    ...(draft.keep === usual.keep ? [] : ["--keep", Number(draft.keep) || 50]), ...(draft.until ? ["--until", draft.until] : id === undefined ? [] : ["--until", "never"]), ...values];
+  return id === undefined ? hydractl("schedule", "create", draft.name.trim() || "NAME", "job.yaml", ...options) : hydractl("schedule", "update", id, "--name", draft.name.trim() || "NAME", "--file", "job.yaml", ...options);
 }
 
 /** The text of a job file with each local path replaced by what was uploaded for it; its comments stay. */

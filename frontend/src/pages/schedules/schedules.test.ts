@@ -21,7 +21,7 @@ describe("a schedule that is written", () => {
   it("has a shell's form", () => {
     expect(command(draft)).toBe("hydractl schedule create nightly job.yaml --cron '30 2 * * *' --zone Europe/Berlin");
     expect(command({ ...draft, overlap: "replace", within: "5m", except: "12-25", set: { to: "it's" } }, 7))
-      .toBe(`hydractl schedule update 7 --file job.yaml --cron '30 2 * * *' --zone Europe/Berlin --except 12-25 --overlap replace --start-within 5m --set 'to=it'\\''s'`);
+      .toBe(`hydractl schedule update 7 --name nightly --file job.yaml --cron '30 2 * * *' --zone Europe/Berlin --except 12-25 --overlap replace --start-within 5m --keep 50 --until never --set 'to=it'\\''s'`);
   });
   it("brings files, and keeps its comments", () => {
     const text = "# mine\nname: a\ngroups:\n  - name: g # first\n    files: [{path: x, source: lib/x.py}, {path: y, digest: d}]\n";

@@ -36,7 +36,7 @@ export function SecretsField({ text, value, errors, change, path }: FormProps & 
       {wrong(errors, path) && <div className="mantine-InputWrapper-error">{wrong(errors, path)}</div>}
       <div className="row wrap">
         <Button size="compact-sm" variant="default" disabled={known.length === 0} onClick={add}>Use a secret</Button>
-        {known.length === 0 && <span className="small muted">You have none yet: <Link href="/account">your account</Link> keeps them.</span>}
+        {known.length === 0 && <span className="small muted">You have none yet: <Link href="/account" target="_blank">your account</Link> keeps them.</span>}
       </div>
     </fieldset>
   );

@@ -3,7 +3,7 @@ import { NativeSelect, TextInput } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { useLocation } from "wouter";
-import { ApiError, post, withFields } from "../../../api/client";
+import { ApiError, post } from "../../../api/client";
 import { localInput } from "../../../format/units";
 import { useRead } from "../../../live/hooks";
 import { Command, Confirm } from "../../../ui/parts";
@@ -35,7 +35,7 @@ export function AddOverride({ day, onClose }: { day: string; onClose: () => void
   });
   const limit = fields.field === "guaranteed" || fields.field === "maximum";
   return (
-    <Confirm title="Add an override" action="Add it" busy={send.isPending} error={send.error && withFields(send.error)} onClose={onClose} onConfirm={() => send.mutate()}>
+    <Confirm title="Add an override" action="Add it" busy={send.isPending} error={send.error} onClose={onClose} onConfirm={() => send.mutate()}>
       <p className="muted small">For a time, then what the policy says holds again by itself. Where a raised guarantee needs room, its siblings give way in proportion.</p>
       <QueueChoice value={fields.queue} onChange={(queue) => set({ queue })} which="any" />
       <div className="row wrap policy-fieldrow">
