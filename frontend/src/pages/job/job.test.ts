@@ -5,6 +5,7 @@ import { CARD, dag, depths } from "./dag";
 import { declares, healthState, pageOf } from "./Endpoints";
 import { append, cut, EMPTY, KEEP_LINES, matches } from "./log";
 import { logAddress, taskNamed } from "./params";
+import { isPriority } from "./priority";
 import { became, rolloutText } from "./rollout";
 import { story } from "./story";
 import { place, placeLanes, ticks, timeline } from "./timeline";
