@@ -54,7 +54,8 @@ class PolicyCheckRequest(Request):
 
 
 class PolicyRequest(PolicyCheckRequest):
-    """``parent``: the version it was made from. ``force``: remove queues although jobs live in them."""
+    """``parent``: the version it was made from. ``force``: remove queues although jobs live in them, cancel overrides
+    that make no sense in it, and give a rollout up."""
 
     message: str = Field(max_length=1000, pattern=NO_NUL)
     parent: Whole | None = Field(default=None, ge=0, lt=2**63)
@@ -110,7 +111,7 @@ class PolicyDiff(Answer):
 
 
 class RollbackRequest(Request):
-    """``version``: whose content comes into force again, as a new version."""
+    """``version``: whose content comes into force again, as a new version. ``force``: as of a push."""
 
     version: Whole = Field(ge=1, lt=2**63)
     message: str = MESSAGE

@@ -4,7 +4,7 @@ Airflow finds the cluster by the connection ``hydra_default``, for instance in t
 
     AIRFLOW_CONN_HYDRA_DEFAULT=http://:TOKEN@127.0.0.1:8470
 
-``python census_dag.py`` runs it once, here, without a scheduler.
+``python census_dag.py`` runs it once, here, without a scheduler, after ``pip install '.[airflow]'`` in a clone.
 """
 
 from datetime import datetime

@@ -1,4 +1,5 @@
-"""Counts primes on a Dask cluster that grows while there is work. Log in with hydractl first, then: python primes.py
+"""Counts primes on a Dask cluster that grows while there is work. In a clone: pip install '.[dask]', log in
+with hydractl, then: python primes.py
 
 The Python of the containers needs the same version of ``distributed`` as yours: see ``python=`` and ``env=`` in the
 tenants' guide.

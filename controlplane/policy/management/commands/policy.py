@@ -21,7 +21,8 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("-f", "--file", required=True, help="YAML or JSON; - is stdin")
         parser.add_argument("-m", "--message", required=True, help="why; the version and the audit keep it")
-        parser.add_argument("--force", action="store_true", help="remove queues although jobs live in them")
+        force = "remove queues although jobs live in them, cancel overrides of theirs, and give a rollout up"
+        parser.add_argument("--force", action="store_true", help=force)
 
     def handle(self, *args: Any, **options: Any) -> None:
         name, message = options["file"], options["message"].strip()
