@@ -150,7 +150,7 @@ class _Records:
 def _records(environ: Mapping[str, str]) -> Iterator[_Records]:
     """A folder for records and logs: the one that is named, which stays, or one that goes where nothing failed."""
     if named := environ.get("HYDRA_TEST_KEEP"):
-        folder = Path(named).absolute()
+        folder = Path(named).absolute() / "hydra-tested"  # and nothing else of what is there
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         yield _Records(folder)
