@@ -71,7 +71,8 @@ class PolicyCalls:
 
         ``parent``: the version it was made from; refused (412) when somebody
         changed the policy since. ``force``: remove queues although jobs live in
-        them, cancel overrides that make no sense in it, and give a rollout up. A document that changes nothing is no error: ``changed`` is False.
+        them, cancel overrides that make no sense in it, and give a rollout
+        up. A document that changes nothing is no error: ``changed`` is False.
         """
         body = {"document": document, "message": message, "parent": parent, "force": force}
         return _pushed(self._policy_post("", body))

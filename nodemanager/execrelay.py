@@ -76,6 +76,7 @@ def set_size(terminal: int, rows: int, columns: int) -> None:
     """Tell a terminal's programs how large it is; they get SIGWINCH."""
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
+
 # Users of tasks have no name, as shells would show. bash's own start-up files set another prompt after PS1 was read.
 _TASK = "$HYDRA_JOB_ID/$HYDRA_GROUP/$HYDRA_TASK_INDEX"
 _PROMPT = {"PS1": f"{_TASK}$ ", "PROMPT_COMMAND": f"PS1='{_TASK}:\\w\\$ '; unset PROMPT_COMMAND"}

@@ -1814,7 +1814,10 @@ export interface components {
             sub_clusters: components["schemas"]["PlanSubCluster"][];
             total: number;
         };
-        /** @description ``parent``: the version it was made from. ``force``: remove queues although jobs live in them. */
+        /**
+         * @description ``parent``: the version it was made from. ``force``: remove queues although jobs live in them, cancel overrides
+         *     that make no sense in it, and give a rollout up.
+         */
         PolicyRequest: {
             /** @description As GET /api/v1/policy/schema describes it */
             document: {

@@ -29,8 +29,8 @@ export function bulkCommand(action: Action, ids: number[], priority: number, que
 export function BulkActions({ jobs, clear }: { jobs: Job[]; clear: () => void }) {
   const [action, setAction] = useState<Action | null>(null);
   const [priority, setPriority] = useState("0");
-  const ready = action === "queue" ? queue !== "" : action !== "priority" || isPriority(priority);
   const [queue, setQueue] = useState("");
+  const ready = action === "queue" ? queue !== "" : action !== "priority" || isPriority(priority);
   const ids = jobs.map((job) => job.id);
   const client = useQueryClient();
   const act = useMutation<Answer, ApiError, Action>({

@@ -1,1 +1,0 @@
-import{at as e,it as t}from"./index.981a22045e84.js";function n(n,r={getInitialValueInEffect:!0}){let i=e(n,r),{colorScheme:a}=t();return a===`auto`?i:a}export{n as t};
