@@ -12,7 +12,8 @@ from playwright.sync_api import Page, expect
 
 from client import Client
 from tests.browser.barriers import barriers, barriers_on_a_phone
-from tests.patience import wait_until
+from tests.browser.chromium import sign_in
+from tests.patience import stretched, wait_until
 from tests.receiving import Hooks, hooks
 from tests.stack import Stack
 
@@ -114,3 +115,23 @@ def test_a_secret_is_kept_named_in_the_form_and_reaches_the_task(signed_in: Page
     page.wait_for_url(re.compile(r"/jobs/\d+$"))
     expect(page.locator("h1 + [data-state]")).to_have_attribute("data-state", "SUCCEEDED")
     expect(page.get_by_test_id("log")).to_contain_text("19 letters of ***")
+
+
+def test_pages_stay_live_with_a_new_password(page: Page, site: Stack) -> None:
+    """The session that the socket knew ends with the old one."""
+    site.client("operator").create_account("changes-it", "a-first-password", "tenant")
+    sign_in(page, "changes-it", "a-first-password")
+    page.goto("/account")
+    card = page.get_by_role("region", name="Password")
+    card.get_by_label("Present password").fill("a-first-password")
+    card.get_by_label("New password").fill("a-second-password")
+    with page.expect_websocket(timeout=1000 * stretched(30)):
+        card.get_by_role("button", name="Change").click()
+    page.get_by_role("link", name="Jobs", exact=True).first.click()
+    with Client(site.url) as mine:
+        mine.login("changes-it", "a-second-password")
+        job = mine.submit({"name": "after", "groups": [{"name": "g", "command": ["true"]}]}).id
+        row = page.get_by_role("row").filter(has_text="after")
+        expect(row).to_be_visible()
+        mine.wait(job)
+        expect(row).to_contain_text("Succeeded")

@@ -349,3 +349,16 @@ def test_nothing_of_it_shuts_anybody_out(page: Page, site: Stack) -> None:
             found[place] = faults
     site.client().kill(stuck)
     assert found == {}
+
+
+def test_the_first_filter_keeps_the_keyboard(signed_in: Page) -> None:
+    """Whoever types on with a pause types into the field, and not into the keys of the page."""
+    signed_in.goto("/jobs")
+    name = signed_in.get_by_role("textbox", name="Name", exact=True)
+    name.press_sequentially("agp", delay=600)
+    expect(name).to_be_focused()
+    expect(name).to_have_value("agp")
+    expect(signed_in).to_have_url(re.compile(r"/jobs\?.*name=agp"))
+    name.press("Control+a")
+    name.press_sequentially("jg", delay=600)
+    expect(signed_in).to_have_url(re.compile(r"/jobs\?.*name=jg"))
