@@ -143,3 +143,19 @@ def test_an_operator_sees_the_same_pages(page: Page, site: Stack) -> None:
     page.get_by_role("navigation").get_by_role("link", name="Fleet").click()
     page.get_by_role("link", name=re.compile("^west-1, Up")).click()
     expect(page.get_by_text("Enforces")).to_be_visible()
+
+
+def test_a_job_file_that_is_left_is_there_again_until_it_is_sent(signed_in: Page) -> None:
+    signed_in.goto("/submit?view=text")
+    source = signed_in.get_by_role("textbox", name="Job file")
+    source.fill("name: kept\ngroups:\n  - {name: g, command: ['true']}\n")
+    signed_in.get_by_role("link", name="Jobs", exact=True).first.click()
+    expect(signed_in.get_by_role("heading", name="Jobs", exact=True)).to_be_visible()
+    signed_in.goto("/submit?view=text")
+    expect(source).to_have_value(re.compile("^name: kept"))
+    expect(signed_in.get_by_text("is back, and not sent yet")).to_be_visible()
+    signed_in.get_by_role("button", name="Submit", exact=True).click()
+    expect(signed_in).to_have_url(re.compile(r"/jobs/\d+"))
+    signed_in.goto("/submit?view=text")
+    expect(source).not_to_have_value(re.compile("^name: kept"))
+    expect(signed_in.get_by_text("is back, and not sent yet")).to_be_hidden()

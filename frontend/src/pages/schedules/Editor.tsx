@@ -6,6 +6,8 @@ import { fieldError } from "../../api/client";
 import type { Me } from "../../api/types";
 import { useRead } from "../../live/hooks";
 import { Card, Command, Failed, Loading, Notice, useNow } from "../../ui/parts";
+import { Back } from "../../ui/Back";
+import { useKept } from "../../ui/kept";
 import { SaveAs } from "../../ui/save";
 import { FileSlots, Parameters, wouldGoTo } from "../submit/Side";
 import { onCtrlEnter, Problems, Source, Warnings } from "../submit/Source";
@@ -29,7 +31,7 @@ export function NewSchedule({ me }: { me: Me }) {
     const { job, set } = handedOver();
     return fresh(Intl.DateTimeFormat().resolvedOptions().timeZone || "UTC", job, set);
   });
-  return <Editor start={start} me={me} />;
+  return <Editor start={start} me={me} fresh={"job" in handedOver()} />;
 }
 
 export function ChangeSchedule({ id, me }: { id: string; me: Me }) {
@@ -47,14 +49,15 @@ function others(value: Record<string, unknown>): Record<string, unknown> {
   return { ...value, parameters: Object.fromEntries(Object.entries(declared).filter(([name]) => !OWN.includes(name))) };
 }
 
-function Editor({ start, known, me }: { start: Draft; known?: ScheduleDetail; me: Me }) {
-  const [draft, setDraft] = useState(start);
+function Editor({ start, known, me, fresh: handed = false }: { start: Draft; known?: ScheduleDetail; me: Me; fresh?: boolean }) {
+  const kept = useKept<Draft>(`${me.username}.schedule.${known ? `${known.id}.${known.revision}` : ""}`, start, handed);
+  const draft = kept.value;
   const [files, setFiles] = useState<Files>({});
   const area = useRef<HTMLTextAreaElement>(null);
   const parsed = useMemo(() => parse(draft.job), [draft.job]);
   const preview = usePreview(draft, parsed);
-  const { send, progress } = useSave(draft, parsed, files, known);
-  const set = (more: Partial<Draft>) => { setDraft({ ...draft, ...more }); send.reset(); };
+  const { send, progress } = useSave(draft, parsed, files, kept.forget, known);
+  const set = (more: Partial<Draft>) => { kept.set({ ...draft, ...more }); send.reset(); };
   const { form, job } = sorted(send.error?.errors.length ? send.error.errors : (preview.error?.errors ?? []));
   const unreadable = parsed.problems.map((p) => ({ ...fieldError("job", p.message), line: p.line, column: p.column }));
   const errors = parsed.value ? located(job, parsed) : unreadable;
@@ -68,6 +71,7 @@ function Editor({ start, known, me }: { start: Draft; known?: ScheduleDetail; me
         <Button loading={send.isPending} disabled={!parsed.value} onClick={save}>{known ? "Change" : "Create"}</Button>
       </div>
       <div className="row"><Command text={command(draft, known?.id)} /></div>
+      {kept.found && <Back anew={kept.anew} />}
       {known && known.owner !== me.username && <Notice>Its jobs are <strong>{known.owner}</strong>&apos;s. What is written here has to be a job that you may submit as well.</Notice>}
       <div className="editor">
         <div className="form" onKeyDown={onCtrlEnter(save)}>

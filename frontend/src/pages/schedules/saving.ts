@@ -42,12 +42,16 @@ async function save(draft: Draft, parsed: Parsed, files: Files, tell: (source: s
   return known ? put<ScheduleDetail>(`/schedules/${known.id}`, { ...body, suspended: known.suspended, revision: known.revision }) : post<ScheduleDetail>("/schedules", body);
 }
 
-export function useSave(draft: Draft, parsed: Parsed, files: Files, known?: ScheduleDetail) {
+export function useSave(draft: Draft, parsed: Parsed, files: Files, sent: () => void, known?: ScheduleDetail) {
   const [, go] = useLocation();
   const [progress, setProgress] = useState<Progress>({});
   const send = useMutation<ScheduleDetail, ApiError>({
     mutationFn: () => save(draft, parsed, files, (source, sent) => setProgress((p) => ({ ...p, [source]: sent })), known),
-    onSuccess: (kept) => go(`/schedules/${kept.id}`), onError: () => setProgress({}),
+    onSuccess: (kept) => {
+      sent();
+      go(`/schedules/${kept.id}`);
+    },
+    onError: () => setProgress({}),
   });
   return { send, progress };
 }

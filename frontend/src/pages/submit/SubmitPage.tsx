@@ -6,13 +6,15 @@ import { Link, useLocation, useSearch } from "wouter";
 import { fieldError, get, type ApiError } from "../../api/client";
 import type { Job, Me } from "../../api/types";
 import { Card, Command, Failed, Loading, Notice } from "../../ui/parts";
+import { Back } from "../../ui/Back";
+import { useKept } from "../../ui/kept";
 import { SaveAs } from "../../ui/save";
 import { fromSpec } from "./document";
 import { Form } from "./Form";
 import { FileSlots, Parameters, Summary } from "./Side";
 import { onCtrlEnter, Problems, Source, Warnings } from "./Source";
 import { ruleWords, type Rules } from "./rollout";
-import { EXAMPLE, localFiles, located, parse, submitCommand } from "./source";
+import { EXAMPLE, localFiles, located, parse, submitCommand, type Parsed } from "./source";
 import { Underway, WhatChanges } from "./Updating";
 import { useCheck, useSubmit, type Files, type Values } from "./submitting";
 import "./submit.css";
@@ -53,25 +55,35 @@ function select(area: HTMLTextAreaElement | null, text: string, line: number): v
   area?.setSelectionRange(at, at + (text.split("\n")[line - 1]?.length ?? 0));
 }
 
+interface Written { text: string; values: Values }
+
+function unreadable(parsed: Parsed) {
+  return parsed.problems.map((p) => ({ ...fieldError("job", p.message), line: p.line, column: p.column }));
+}
+
+/** Under which it is kept: an update is of a revision. */
+function nameOf(me: Me, from: Job | undefined, update: boolean): string {
+  return `${me.username}.${update ? `update.${from?.id}.${from?.revision ?? 1}` : `submit.${from?.id ?? ""}`}`;
+}
+
 function Editor({ me, start, from, update = false }: { me: Me; start: string; from?: Job; update?: boolean }) {
   const [view, setView] = useView();
   const [, go] = useLocation();
-  const [text, setText] = useState(start);
+  const kept = useKept<Written>(nameOf(me, from, update), { text: start, values: {} });
+  const { text, values } = kept.value;
   const [files, setFiles] = useState<Files>({});
   const area = useRef<HTMLTextAreaElement>(null);
   const parsed = useMemo(() => parse(text), [text]);
-  const [values, setValues] = useState<Values>({});
   const [rules, setRules] = useState<Rules>({});
   const service = update && from ? { job: from, rules } : undefined;
-  const { send, submit, progress } = useSubmit(parsed, values, files, text, service);
+  const { send, submit, progress } = useSubmit(parsed, values, files, text, kept.forget, service);
   const check = useCheck(parsed, values, text, service);
   const { checked, tried } = check.data ?? {};
   const refused = send.error?.errors.length ? send.error.errors : (check.error?.errors ?? []);
-  const unreadable = parsed.problems.map((p) => ({ ...fieldError("job", p.message), line: p.line, column: p.column }));
-  const errors = refused.length ? located(refused, parsed) : unreadable;
+  const errors = refused.length ? located(refused, parsed) : unreadable(parsed);
   const failure = send.error && !send.error.errors.length ? send.error : null;
-  const warnings = errors.length ? [] : located(checked?.warnings ?? tried?.warnings ?? [], parsed);
-  const change = (next: string) => { setText(next); send.reset(); };
+  const warnings = errors.length ? [] : located((checked ?? tried)?.warnings ?? [], parsed);
+  const write = (more: Partial<Written>) => { kept.set({ text, values, ...more }); send.reset(); };
   const jump = (line: number) => { setView("text"); requestAnimationFrame(() => select(area.current, text, line)); };
   return (
     <>
@@ -83,16 +95,17 @@ function Editor({ me, start, from, update = false }: { me: Me; start: string; fr
         {!update && <Button variant="default" disabled={!parsed.value} onClick={() => go("/schedules/new", { state: { job: text, set: values } })}>Schedule it</Button>}
         <Button loading={send.isPending} disabled={!parsed.value} onClick={submit}>{update ? "Roll out" : "Submit"}</Button>
       </div>
+      {kept.found && <Back anew={kept.anew} />}
       {service ? <Underway job={service.job} rules={rules} errors={errors} set={(next) => { setRules(next); send.reset(); }} /> : from && <Origin from={from} />}
       <div className="editor" onKeyDown={onCtrlEnter(submit)}>
-        {view === "form" && parsed.value ? <Form text={text} value={parsed.value} errors={errors} change={change} />
+        {view === "form" && parsed.value ? <Form text={text} value={parsed.value} errors={errors} change={(next) => write({ text: next })} />
           : <Card flush title="Job file" aside={<span className="muted small">{view === "form" ? "The form comes back when this is a job file" : "YAML or JSON"}</span>}>
-            <Source text={text} marked={new Set(errors.map((e) => e.line))} area={area} onChange={change} />
+            <Source text={text} marked={new Set(errors.map((e) => e.line))} area={area} onChange={(next) => write({ text: next })} />
           </Card>}
         <div className="editor-side">
           {failure && <Failed error={failure} />}
           {send.data?.unchanged && <Notice>Unchanged: it runs this already, as revision {send.data.revision ?? 1}.</Notice>}
-          {parsed.value && <Parameters value={parsed.value} values={values} errors={errors} set={(name, typed) => { setValues({ ...values, [name]: typed }); send.reset(); }} />}
+          {parsed.value && <Parameters value={parsed.value} values={values} errors={errors} set={(name, typed) => write({ values: { ...values, [name]: typed } })} />}
           {errors.length > 0 && <Problems errors={errors} jump={jump} />}
           {warnings.length > 0 && <Warnings errors={warnings} jump={jump} />}
           {parsed.value && <FileSlots wanted={localFiles(parsed.value)} files={files} progress={progress} set={(source, file) => setFiles({ ...files, [source]: file })} />}

@@ -47,14 +47,18 @@ async function rollOut({ job, rules }: Update, spec: Record<string, unknown>, tr
   }
 }
 
-export function useSubmit(parsed: Parsed, values: Values, files: Files, text: string, update?: Update) {
+export function useSubmit(parsed: Parsed, values: Values, files: Files, text: string, sent: () => void, update?: Update) {
   const [, go] = useLocation();
   const [progress, setProgress] = useState<Progress>({});
   // The same text tried twice (a lost answer, an impatient second click) is one job.
   const key = useMemo(() => `web-${Array.from(crypto.getRandomValues(new Uint32Array(4)), (n) => n.toString(16)).join("")}`, [text, values]); // eslint-disable-line
   const send = useMutation<Job, ApiError>({
     mutationFn: () => submit(parsed, values, files, key, (source, sent) => setProgress((p) => ({ ...p, [source]: sent })), update),
-    onSuccess: (job) => { if (!job.unchanged) go(`/jobs/${job.id}`); }, onError: () => setProgress({}),
+    onSuccess: (job) => {
+      sent();
+      if (!job.unchanged) go(`/jobs/${job.id}`);
+    },
+    onError: () => setProgress({}),
   });
   return { send, submit: () => { if (parsed.value && !send.isPending) send.mutate(); }, progress };
 }

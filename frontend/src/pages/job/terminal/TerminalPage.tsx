@@ -62,7 +62,7 @@ function Session({ target, container }: { target: string; container: Container |
   const keys = useId();
   const busy = phase !== null && phase.state !== "over";
   const screen = useScreen(box, {
-    readsAloud, live: phase?.state === "runs", describedBy: keys,
+    readsAloud, live: busy, describedBy: keys,
     onInput: (bytes) => exec.current?.input(bytes),
     onSize: (rows, columns) => exec.current?.resize(rows, columns),
   });
