@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
 from client import answers
-from client.errors import HydraError, Unreachable
+from client.errors import HydraError, Unreachable, client_error
 from client.forwarding import Forward, Told, listen
 from client.transport import Transport, authorities, is_loopback
 from contract.execs import ExecBegun
@@ -151,6 +151,10 @@ class ExecCalls:
 
         tty: on a terminal of this size and type.
         """
+        if isinstance(command, str):
+            raise client_error(
+                "is one text", field_name="command", remedy='Give a list of words, such as ["sh", "-c", "ls -l | wc"]'
+            )
         order = {"command": list(command), "tty": tty, "rows": rows, "columns": columns, "term": term}
         return self._begun(container, "exec", order)
 

@@ -74,9 +74,8 @@ def token(
         print_json(made)
         return
     print(made.token)
-    say(
-        f"Until {plain(made.expires_at)}, on the new machines: hydractl sub-cluster register {name or 'NAME'} --token -"
-    )
+    command = f"hydractl --url {client.url} sub-cluster register {name or 'NAME'} --token -"
+    say(f"Until {plain(made.expires_at)}, on the new machines: {command}")
 
 
 @group.command("register")
@@ -98,7 +97,9 @@ def register_sub_cluster(
     print(made.join_token)
     say(f"Sub-cluster {made.name} is {made.state}. Its RM, unless workers run with --all:")
     say(f"  manage.py worker --name worker-{made.name} --queues {made.queue}")
-    say(f"Its nodes register with the token above until {plain(made.join_token_expires_at)} (join_token in node.json).")
+    say(
+        f"Its nodes register with the token above until {plain(made.join_token_expires_at)} (join_token_file in node.yaml)."
+    )
 
 
 @group.command("join-token")

@@ -104,6 +104,8 @@ def _check_together(document: Json, overrides: list[Override], moment: dt.dateti
         if moment is None:
             raise
         with_it = ", ".join(str(o.number) for o in overrides if o.number)
+        if not with_it:
+            raise
         where = f" together with override {with_it}, from {moment:%Y-%m-%d %H:%M} UTC on"
         raise Invalid(error.detail, [FieldError(e.field, e.message + where, e.remedy) for e in error.errors]) from None
 

@@ -22,7 +22,7 @@ def sub_cluster(name: str) -> str:
 def account(name: str) -> str:
     """For operators, who may see every account."""
     names = list(User.objects.order_by("username").values_list("username", flat=True)[:MOST])
-    return _said("account", name, names, "hydractl accounts lists all")
+    return _said("account", name, names, "hydractl account list shows all")
 
 
 def queue(path: str) -> str:

@@ -52,7 +52,7 @@ def restart(actor: Actor, job: Job, group: str | None, index: int | None, by: st
         raise Conflict(f"{now}, and no whole group is restarted meanwhile; wait for it, or name one task")
     if index is not None and index >= (count := chosen[f"{group}"][1]):
         wrong = FieldError(
-            "index", f"{group} has {counted(count, 'task')}, and none of index {index}", f"0 to {count - 1}"
+            "index", f"{group} has {counted(count, 'task')}, and none of index {index}", f"name one of 0 to {count - 1}"
         )
         raise Invalid("there is no such task", [wrong])
     changes = [

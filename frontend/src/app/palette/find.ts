@@ -44,7 +44,7 @@ export function grouped(entries: Entry[]): { group: string; entries: Entry[] }[]
 
 /** The number of a job, typed as 42 or #42. */
 export function jobNumber(typed: string): string | null {
-  return /^#?(\d{1,18})$/.exec(typed.trim())?.[1] ?? null;
+  return /^(?:(?:hydractl )?jobs? )?#?(\d{1,18})$/.exec(typed.trim())?.[1] ?? null;
 }
 
 export function jobEntry(job: Pick<Job, "id" | "name" | "state" | "queue">): Entry {

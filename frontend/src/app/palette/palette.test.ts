@@ -12,7 +12,7 @@ describe("the palette", () => {
   it("wants every word", () => expect(matching([entry("Drain west-1", "Nodes"), entry("Drain east-1", "Nodes")], "drain west").map((e) => e.name)).toEqual(["Drain west-1"]));
   it("offers everything while nothing is typed", () => expect(matching([entry("a"), entry("b")], " ")).toHaveLength(2));
   it("keeps groups together", () => expect(grouped([entry("a", "x"), entry("b", "y"), entry("c", "x")]).map((g) => g.entries.length)).toEqual([2, 1]));
-  it("knows a job's number", () => expect(["#42", " 42 ", "4x", ""].map(jobNumber)).toEqual(["42", "42", null, null]));
+  it("knows a job's number", () => expect(["#42", " 42 ", "job 42", "hydractl job 42", "4x", ""].map(jobNumber)).toEqual(["42", "42", "42", "42", null, null]));
   it("leads only to pages there are", () => {
     const node = { id: 7, name: "n", sub_cluster: "west", state: "UP" as const };
     expect(nodeEntry(node, () => true).to).toBe("/fleet/nodes/7");

@@ -1,1 +1,0 @@
-import{ot as e,st as t}from"./index.aeea269c2b90.js";function n(n,r={getInitialValueInEffect:!0}){let i=t(n,r),{colorScheme:a}=e();return a===`auto`?i:a}export{n as t};
