@@ -97,9 +97,8 @@ def register_sub_cluster(
     print(made.join_token)
     say(f"Sub-cluster {made.name} is {made.state}. Its RM, unless workers run with --all:")
     say(f"  manage.py worker --name worker-{made.name} --queues {made.queue}")
-    say(
-        f"Its nodes register with the token above until {plain(made.join_token_expires_at)} (join_token_file in node.yaml)."
-    )
+    until = plain(made.join_token_expires_at)
+    say(f"Its nodes register with the token above until {until} (join_token_file in node.yaml).")
 
 
 @group.command("join-token")
