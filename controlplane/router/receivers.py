@@ -5,19 +5,20 @@ from collections.abc import Mapping
 from contract.jobspec import JobSpec
 from contract.problems import FieldError
 from controlplane.accounts.models import User
+from controlplane.router.named import Named
 from controlplane.statestore.queries.accounts import receivers
 
 
-def missing(user: User, specs: Mapping[int, JobSpec]) -> dict[int, list[FieldError]]:
+def named(spec: JobSpec) -> Named:
+    """All that the job names."""
+    return [(f"notify.{i}.receiver", each.receiver) for i, each in enumerate(spec.notify)]
+
+
+def missing(user: User, jobs: Mapping[int, Named]) -> dict[int, list[FieldError]]:
     """What the account has no receiver for, by job. One query, where anything is named."""
-    named = {no: [(i, each.receiver) for i, each in enumerate(spec.notify)] for no, spec in specs.items()}
-    names = {name for all_of in named.values() for _, name in all_of}
+    names = {name for all_of in jobs.values() for _, name in all_of}
     lacking = names - receivers.known(user.pk, names) if names else names
-    return {
-        no: found
-        for no, all_of in named.items()
-        if (found := [_lacks(f"notify.{i}.receiver", name) for i, name in all_of if name in lacking])
-    }
+    return {no: found for no, all_of in jobs.items() if (found := [_lacks(*e) for e in all_of if e[1] in lacking])}
 
 
 def _lacks(field: str, name: str) -> FieldError:

@@ -8,9 +8,8 @@ from collections.abc import Mapping
 from contract.jobspec import JobSpec
 from contract.problems import FieldError
 from controlplane.accounts.models import User
+from controlplane.router.named import Named
 from controlplane.statestore.queries.accounts import secrets
-
-Named = list[tuple[str, str]]  # fields with the names that they hold
 
 
 def named(spec: JobSpec) -> Named:

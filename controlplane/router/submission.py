@@ -19,7 +19,7 @@ from contract.problems import FieldError
 from controlplane.accounts import writes
 from controlplane.accounts.models import User
 from controlplane.accounts.rights import is_operator
-from controlplane.router import cluster, impossible, intake, outlook, receivers, secrets
+from controlplane.router import cluster, impossible, intake, named, outlook, receivers, secrets
 from controlplane.router.intake import Live
 from controlplane.statestore.actions import artifacts, jobs
 from controlplane.statestore.actions.audit import Actor
@@ -154,6 +154,8 @@ def _sound(user: User, data: list[Any], prefix: str, *, files: bool) -> list[Job
         raise Invalid("too many groups at once", [FieldError("jobs", many, "send them in several requests")])
     specs: dict[int, JobSpec] = {}
     wrong: list[FieldError] = []
+    keeps: dict[int, named.Named] = {}  # secrets, by job
+    tells: dict[int, named.Named] = {}  # receivers, likewise
     queues = _Queues(user, suggest=len(data) == 1)
     most = int(settings.HYDRA["max_tasks_per_job"])
     for no, item in enumerate(data):
@@ -161,16 +163,17 @@ def _sound(user: User, data: list[Any], prefix: str, *, files: bool) -> list[Job
         wrong += found + jobspec.told(queues.refuses(item, spec), item, prefix.format(no))
         if spec is not None:
             specs[no] = spec
+        keeps[no] = secrets.named(spec) if spec else named.secrets_in(item)
+        tells[no] = receivers.named(spec) if spec else named.receivers_in(item)
         if len(wrong) > MAX_ERRORS:
             break
     if files:
-        named = [(no, where, file) for no, spec in specs.items() for where, file in _files(spec)]
-        for no, found in missing_files(user, named).items():
+        brought = [(no, where, file) for no, spec in specs.items() for where, file in _files(spec)]
+        for no, found in missing_files(user, brought).items():
             wrong += jobspec.told(found, data[no], prefix.format(no))
-    for no, found in secrets.missing(user, {no: secrets.named(spec) for no, spec in specs.items()}).items():
-        wrong += jobspec.told(found, data[no], prefix.format(no))
-    for no, found in receivers.missing(user, specs).items():
-        wrong += jobspec.told(found, data[no], prefix.format(no))
+    for lacking in (secrets.missing(user, keeps), receivers.missing(user, tells)):
+        for no, found in lacking.items():
+            wrong += jobspec.told(found, data[no], prefix.format(no))
     if wrong:
         raise Invalid("the job has errors" if len(data) == 1 else "some jobs have errors", _first(wrong))
     return list(specs.values())
