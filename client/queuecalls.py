@@ -154,6 +154,8 @@ class QueueCalls:
         return self._transport.request("GET", "/api/v1/usage/tags.csv", params=params).text
 
     def _span(self, days: int) -> dict[str, Any]:
+        if days < 1:
+            raise client_error(f"{days} is no number of days", field_name="days", remedy="Give 1 or more.")
         end = self._transport.now()
         return {"begin": (end - timedelta(days=days)).isoformat(), "end": end.isoformat()}
 

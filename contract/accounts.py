@@ -51,9 +51,8 @@ class Csrf(Answer):
 
 
 YEAR_S = 366 * 86400
-
-
 TOKEN_VALID_S = 90 * 86400
+TOKEN_LEAST_S = 60
 
 
 class Account(Answer):
@@ -125,7 +124,7 @@ class TokenRequest(Request):
     """``name``: what it is for."""
 
     name: str = Field(min_length=1, max_length=64, pattern=SOME)
-    valid_s: Whole = Field(default=TOKEN_VALID_S, ge=60, le=YEAR_S)
+    valid_s: Whole = Field(default=TOKEN_VALID_S, ge=TOKEN_LEAST_S, le=YEAR_S)
 
 
 class NewToken(Answer):

@@ -14,7 +14,7 @@ from client.commands.nodes import seconds
 from client.errors import client_error
 from client.looking import Looking, WatchOption, listed, picking, sorting
 from client.screen import Column, Format, OutputOption, noted, plain, print_json, say, show, show_one
-from contract.accounts import Account, Token
+from contract.accounts import TOKEN_LEAST_S, YEAR_S, Account, Token
 
 account = typer.Typer(no_args_is_help=True, help="Accounts: who may log in, and as what.")
 token = typer.Typer(no_args_is_help=True, help="Your tokens, for programs that act with your rights.")
@@ -181,8 +181,11 @@ def create_token(
 
     Made with such a token, it ends no later than that.
     """
+    valid_s = seconds(valid, "--valid")
+    if not TOKEN_LEAST_S <= valid_s <= YEAR_S:
+        raise client_error(f"{valid} is out of bounds", field_name="--valid", remedy="Give 1m to 366d.")
     with connected(ctx) as client:
-        made = client.create_token(name, seconds(valid, "valid"))
+        made = client.create_token(name, valid_s)
     if output is Format.json:
         print_json(made)
         return

@@ -153,7 +153,7 @@ complete_schedule, complete_secret = completing(_schedules), completing(_secrets
 complete_receiver = completing(_receivers)
 
 
-def _job_number(text: str) -> int:
+def job_number(text: str) -> int:
     if not (text.isascii() and text.isdecimal()):
         raise typer.BadParameter(f"{text[:60]!r} is not a job's number; hydractl jobs lists them.")
     return int(text)
@@ -161,7 +161,7 @@ def _job_number(text: str) -> int:
 
 JobArgument = Annotated[
     int,
-    typer.Argument(metavar="JOB", help="The job's number.", parser=_job_number, autocompletion=completing(_jobs)),
+    typer.Argument(metavar="JOB", help="The job's number.", parser=job_number, autocompletion=completing(_jobs)),
 ]
 
 

@@ -6,12 +6,14 @@ from typing import Annotated
 
 import typer
 
-from client.commands.common import connected
+from client.commands.common import connected, job_number
 from client.errors import InvalidJob, client_error
 from client.screen import Format, OutputOption, print_json
 from contract.jobs import ActionResult
 
-JobsArgument = Annotated[list[int], typer.Argument(metavar="JOB...", help="The jobs' numbers, up to 1000.")]
+JobsArgument = Annotated[
+    list[int], typer.Argument(metavar="JOB...", help="The jobs' numbers, up to 1000.", parser=job_number)
+]
 
 
 def kill(

@@ -86,7 +86,7 @@ def submit(
         if quiet:
             print(job.id, flush=True)
         if wait or follow:
-            say(f"job {job.id} ({job.name}) submitted")
+            say(f"job {job.id} ({job.name}) submitted to {job.queue}")
             _attend(client, job.id, follow, output)
         elif output is Format.json:
             print_json(job)

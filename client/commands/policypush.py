@@ -52,7 +52,7 @@ def show_diff(found: PolicyDiff) -> None:
     if found.total > min(SHOWN, len(found.changes)):
         print(f"   and {found.total - min(SHOWN, len(found.changes))} more: -o json")
     if found.overridden:
-        print("With the temporary overrides of now:")
+        print("Temporary overrides go on over it, which are no part of this change:")
         for change in found.overridden[:SHOWN]:
             print(f"   {printable(change.text)}")
 

@@ -65,7 +65,7 @@ def check(new: NewOverride, now: dt.datetime) -> None:
     mine = Override(new.queue, new.field, new.partition, new.change)
     for moment in sorted({starts_at, *(row.starts_at for row in beside if row.starts_at > starts_at)}):
         then = [versions.as_override(row) for row in beside if row.starts_at <= moment < row.ends_at]
-        _check_together(document, [*then, mine], moment if then else None)
+        _check_together(document, then, mine, moment)
 
 
 def _wrong(new: NewOverride) -> list[FieldError]:
@@ -97,15 +97,15 @@ def _check_overlap(new: NewOverride, beside: list[PolicyOverride]) -> None:
             raise Conflict(text, [FieldError("starts_at", text, remedy)])
 
 
-def _check_together(document: Json, overrides: list[Override], moment: dt.datetime | None) -> None:
+def _check_together(document: Json, then: list[Override], mine: Override, moment: dt.datetime) -> None:
+    """then: those that hold from that moment on. Where it is wrong without them, they have no part in what is said."""
     try:
-        documents.validate(derive(document, overrides))
+        documents.validate(derive(document, [*then, mine]))
     except Invalid as error:
-        if moment is None:
+        if not then:
             raise
-        with_it = ", ".join(str(o.number) for o in overrides if o.number)
-        if not with_it:
-            raise
+        _check_together(document, [], mine, moment)
+        with_it = ", ".join(str(o.number) for o in then)
         where = f" together with override {with_it}, from {moment:%Y-%m-%d %H:%M} UTC on"
         raise Invalid(error.detail, [FieldError(e.field, e.message + where, e.remedy) for e in error.errors]) from None
 

@@ -8,6 +8,7 @@ import structlog
 from django.core.exceptions import BadRequest, PermissionDenied, RequestDataTooBig, SuspiciousOperation
 from django.db import DataError, InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
+from django.urls import is_valid_path
 from rest_framework import exceptions
 from rest_framework.authentication import get_authorization_header
 from rest_framework.response import Response
@@ -82,6 +83,9 @@ def _from_framework(error: exceptions.APIException, context: dict[str, Any]) -> 
         headers["Retry-After"] = str(max(1, round(error.wait or 1)))
     elif isinstance(error, exceptions.UnsupportedMediaType):
         detail, errors = "the body is of a kind that is not read here", [_content_type(context)]
+    elif isinstance(error, exceptions.MethodNotAllowed):
+        taken = ", ".join(context["view"].allowed_methods)
+        detail = f"{context['request'].method} is not taken here; this address takes {taken}"
     elif isinstance(error, exceptions.NotAuthenticated):
         detail = _unknown_caller(context, error.auth_header or "")
     if header := getattr(error, "auth_header", None):
@@ -166,7 +170,13 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    return plain(404, f"there is nothing at {request.path[:200]}")
+    return plain(404, f"there is nothing at {request.path[:200]}{_without_slash(request.path)}")
+
+
+def _without_slash(path: str) -> str:
+    """What may have been meant, of an address that ends in a slash as none here does."""
+    bare = path.rstrip("/")
+    return f"; did you mean {bare[:200]}?" if bare != path and is_valid_path(bare) else ""
 
 
 def server_error(request: HttpRequest) -> HttpResponse:

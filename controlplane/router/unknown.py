@@ -5,6 +5,8 @@ from difflib import get_close_matches
 from controlplane.accounts.models import User
 from controlplane.router import cluster
 from controlplane.statestore.models import SubCluster
+from controlplane.statestore.queries.queues.sight import sight
+from controlplane.statestore.queries.queues.standing import standing
 
 SHOWN = 64  # characters of a name
 FEW = 5
@@ -28,6 +30,19 @@ def account(name: str) -> str:
 def queue(path: str) -> str:
     """Of the policy in force, for operators, who may see every queue."""
     return _said("queue", path, list(cluster.view().queues)[:MOST], "hydractl queues lists all of the policy in force")
+
+
+def queue_seen(user: User, path: str, partition: str) -> str:
+    """Why the account gets no answer about a queue in a partition: of what it sees, for whoever is no operator."""
+    now = standing()
+    if now is None:
+        return "no policy is in force, so there are no queues"
+    seen, at = sight(user, now.tree), now.tree.index.get(path)
+    if at is None or not seen.see[at]:
+        return _said("queue", path, [now.tree.rows[row].path for row in seen.rows[:MOST]], "hydractl queues lists yours")
+    if partition not in now.parts:
+        return f"there is no partition {partition[:SHOWN]!r}; there are: {', '.join(sorted(now.parts)[:FEW])}"
+    return f"of the queue {path!r} you may see the name alone"
 
 
 def leaf(path: str, leaves: list[str]) -> str:

@@ -114,10 +114,10 @@ def ended(job: JobRun, group: GroupRun, e: AttemptEnd, now: float) -> tuple[Task
     task = group.end(e, now, job.verdict)
     out: list[Instruction] = []
     if task == TaskState.PENDING and not group.surplus(e.index):
-        out.append(_again(f"{group.name}[{e.index}]", e))
+        out.append(_again(f"{group.name}/{e.index}", e))
     elif task == TaskState.FAILED and not job.stopping and not group.open_ended:
         attempts = int(group.launches[e.index])
-        out += _fail(job, f"{group.name}[{e.index}] {describe(e)} after {counted(attempts, 'attempt')}")
+        out += _fail(job, f"{group.name}/{e.index} {describe(e)} after {counted(attempts, 'attempt')}")
     return task, out + _settle(job, group)
 
 

@@ -66,7 +66,7 @@ def test_a_mail_tells_how_a_job_has_ended(cluster: Cluster) -> None:
             cluster.hydractl("operator", "account", "email", "tenant")
     assert {(sender, *to) for sender, to, _ in mails.taken} == {("hydra@localhost", "ann@example.org")}
     texts = sorted((text for *_, text in mails.taken), key=lambda text: "has failed" in text)
-    why = "main[0] ended with exit status 3 after 1 attempt"
+    why = "main/0 ended with exit status 3 after 1 attempt"
     assert f"Subject: [Hydra] Job {ids['succeeded']} mailed-succeeded has succeeded\n" in texts[0]
     assert f"Job {ids['failed']} mailed-failed has failed: {why}\nQueue root.default, waited " in texts[1]
     for text, number in zip(texts, ids.values(), strict=True):

@@ -312,7 +312,7 @@ def _count_failure(c: Changes, job: JobEntry, group: GroupEntry, e: AttemptEnd) 
         return
     if (e.index, int(run.launches[e.index])) not in group.restarts.named:
         rollout.failures += 1
-        rollout.last = f"{run.name}[{e.index}] {master.describe(e)}"
+        rollout.last = f"{run.name}/{e.index} {master.describe(e)}"
         c.services[job.id] = job
 
 

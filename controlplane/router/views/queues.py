@@ -21,7 +21,8 @@ from contract.queuetree import QueueUse as QueueUseAnswer
 from controlplane import clock
 from controlplane.accounts.models import User
 from controlplane.accounts.rights import sees_everything
-from controlplane.statestore.errors import Forbidden, Invalid
+from controlplane.router import unknown
+from controlplane.statestore.errors import Forbidden, Invalid, NotFound
 from controlplane.statestore.queries.accounts import usage
 from controlplane.statestore.queries.queues import live
 from controlplane.statestore.queries.queues.detail import detail
@@ -116,8 +117,9 @@ class QueueMatrix(View):
             choice(request, "resource", dict(zip(AXES, AXES, strict=True))),
             integer(request, "skip", 0, 0, 1_000_000),
         )
-        found = matrix(user, under, text(request, "partition") or "", resource or "", skip)
-        return Response(existing(found, "there is no such queue or partition that you may see"))
+        partition = text(request, "partition") or ""
+        found = matrix(user, under, partition, resource or "", skip)
+        return Response(_seen(found, user, under, partition))
 
 
 class QueueDetail(View):
@@ -129,8 +131,14 @@ class QueueDetail(View):
     def get(self, request: Request, path: str) -> Response:
         """One queue: its limits, whose jobs hold what, and why each sub-cluster has the share it has."""
         resource = choice(request, "resource", dict(zip(AXES, AXES, strict=True))) or ""
-        found = detail(account(request), path, text(request, "partition") or "", resource)
-        return Response(existing(found, "there is no such queue or partition that you may see"))
+        user, partition = account(request), text(request, "partition") or ""
+        return Response(_seen(detail(user, path, partition, resource), user, path, partition))
+
+
+def _seen(found: dict[str, Any] | None, user: User, path: str, partition: str) -> dict[str, Any]:
+    if found is None:
+        raise NotFound(unknown.queue_seen(user, path, partition))
+    return found
 
 
 SPAN = [

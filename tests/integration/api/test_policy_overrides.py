@@ -153,6 +153,12 @@ def test_two_of_one_field_do_not_overlap(world: World) -> None:
     )
 
 
+def test_what_is_wrong_by_itself_is_not_put_down_to_another(world: World) -> None:
+    assert add(world).status_code == 201
+    (error,) = add(world, queue="root.nowhere").json()["errors"]
+    assert error["field"] == "queue" and "together" not in error["message"]
+
+
 def test_other_fields_and_several_at_once(world: World) -> None:
     live = {f"max_live_{what}_per_user": most for what, most in (("jobs", 9), ("tasks", 99), ("mib", 4))}
     others = {"weight": 3, "max_running_jobs": 5, "maximum": {"memory_mib": "6 GiB"}, **live}

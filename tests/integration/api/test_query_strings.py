@@ -50,3 +50,15 @@ def test_no_operation_passes_one_over(world: World) -> None:
 
 def test_who_may_not_ask_hears_of_that_alone(world: World) -> None:
     assert world["anonymous"].get("jobs?stat=RUNNING").status_code == 401
+
+
+def test_an_address_that_ends_in_a_slash_is_told_as_it_is_written(world: World) -> None:
+    refused = world["tenant"].get("jobs/")
+    assert refused.status_code == 404 and refused.json()["detail"].endswith("; did you mean /api/v1/jobs?")
+    assert "mean" not in world["tenant"].get("nothing/").json()["detail"]
+
+
+def test_of_a_method_that_is_not_taken_those_are_told_that_are(world: World) -> None:
+    refused = world["tenant"]("PATCH", "jobs", {})
+    assert refused.status_code == 405 and refused["Allow"] == "GET, POST, HEAD, OPTIONS"
+    assert refused.json()["detail"] == f"PATCH is not taken here; this address takes {refused['Allow']}"

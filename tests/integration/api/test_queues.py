@@ -215,7 +215,9 @@ def test_the_matrix_says_where_and_why(federation: World) -> None:
     below = got(federation, "operator", "queues/matrix?under=root.prod&resource=vcores_milli")
     assert [row["path"] for row in below["rows"]] == ["root.prod", "root.prod.etl", "root.prod.web"]
     assert {row["resource"] for row in below["rows"]} == {"vcores_milli"}
-    got(federation, "operator", "queues/matrix?under=root.nothing", 404)
+    refused = got(federation, "operator", "queues/matrix?under=root.labb", 404)["detail"]
+    assert refused == "there is no queue 'root.labb'; did you mean root.lab?"
+    assert "no partition 'gpu'" in got(federation, "operator", "queues/root.lab/detail?partition=gpu", 404)["detail"]
 
 
 def test_idle_queues_are_shown_in_the_resource_of_the_queue_above(world: World) -> None:
@@ -272,7 +274,8 @@ def test_a_tenant_sees_its_queues_and_nothing_of_others(federation: World) -> No
     assert found["root.free"]["guaranteed"] == 40 and found["root.free"]["used"] == 0, "of an open one its own part"
     assert set(columns(federation, "tenant")) == {"root", "root.free"}
     for address in ("queues/root.lab/detail", "queues/matrix?under=root.lab", "queues/root/detail"):
-        got(federation, "submitter", address, 404)
+        assert "root.lab?" not in got(federation, "submitter", address, 404)["detail"]
+    assert "the name alone" in got(federation, "submitter", "queues/root/detail", 404)["detail"]
     assert got(federation, "submitter", "queues/root.prod/detail")["rights"] is None
     matrix = got(federation, "submitter", "queues/matrix")
     assert [row["path"] for row in matrix["rows"]] == ["root.prod"]

@@ -122,7 +122,7 @@ def test_a_failing_task_is_tried_again_and_then_fails_its_job(cluster: Cluster) 
     assert cluster.job(job).state == JobState.KILLING
     cluster.play(leader, job)
     told = cluster.job(job)
-    assert (told.state, told.message) == (JobState.FAILED, "g0[2] ended with exit status 0 after 2 attempts")
+    assert (told.state, told.message) == (JobState.FAILED, "g0/2 ended with exit status 0 after 2 attempts")
     assert list(JobEvent.objects.order_by("id").values_list("kind", flat=True)) == ["retry", "failed"]
     group = TaskGroup.objects.get(job_id=job)
     assert (group.state, group.failed, group.killed, group.retried) == (GroupState.FAILED, 1, 3, 1)

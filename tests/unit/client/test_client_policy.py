@@ -65,7 +65,7 @@ def test_a_diff_as_people_read_it(capsys: pytest.CaptureFixture[str]) -> None:
     assert lines[0] == "!! queue root.a removed" and "\x1b" not in lines[1] and "[" in lines[1]
     assert lines[200:] == [
         "   and 101 more: -o json",
-        "With the temporary overrides of now:",
+        "Temporary overrides go on over it, which are no part of this change:",
         "   root.c weight 1 -> 3",
     ]
     show_diff(answer(PolicyDiff, identical=True))

@@ -91,3 +91,9 @@ def test_what_cannot_be_had_in_parts_is_refused_with_the_remedy(cluster: Any, by
         client.usage_tags(3) if by_tag else client.usage(3)
     (error,) = refused.value.problem.errors
     assert "more lines" in error.message and "--csv" in error.remedy
+
+
+def test_a_time_without_days_is_refused_before_it_is_asked_for(cluster: Any) -> None:
+    with Client(cluster.url, "secret-token") as client, pytest.raises(HydraError, match="days: 0 is no number of days"):
+        client.usage(0)
+    assert not cluster.seen

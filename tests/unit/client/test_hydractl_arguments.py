@@ -50,3 +50,20 @@ def test_times_go_by_the_servers_clock(cluster: Any, env: dict[str, str], ahead_
 )
 def test_a_state_is_found_in_any_case_and_another_word_is_sent_as_typed(typed: str | None, sent: str | None) -> None:
     assert state_word(typed) == sent
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("kill", "1", "abc"), "'abc' is not a job's number"),
+        (("token", "create", "ci", "--valid", "500d"), "--valid: 500d is out of bounds. Give 1m to 366d."),
+        (("token", "create", "ci", "--valid", "9s"), "--valid: 9s is out of bounds"),
+    ],
+)
+def test_what_is_refused_is_named_as_it_was_typed(
+    cluster: Any, env: dict[str, str], words: tuple[str, ...], told: str
+) -> None:
+    done = run(env, *words)
+    said = " ".join(done.stderr.replace("│", " ").split())  # which is framed
+    assert done.returncode == 2 and told in said, done.stderr
+    assert not [request for request in cluster.seen if request.method == "POST"]

@@ -39,7 +39,7 @@ def test_an_update_is_waited_for_until_it_serves_or_was_undone(
     assert (done.returncode, done.stdout) == (0, "job 1: serves as revision 5\n"), done.stderr
     assert "job 1: 1/2 tasks at revision 5, on its way from 4" in done.stderr
 
-    why = "failed: 2 of its attempts failed, and 1 may; the last failure: g[0] failed its health check too often"
+    why = "failed: 2 of its attempts failed, and 1 may; the last failure: g/0 failed its health check too often"
     cluster.revisions = [
         said_by_the_api(Revision, revision=6, by="the cluster", outcome="", back=4, at="2026-03-02T09:00:00Z"),
         said_by_the_api(Revision, revision=5, outcome=why, back=None),

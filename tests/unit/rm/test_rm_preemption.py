@@ -35,7 +35,7 @@ def test_owners_are_warned_and_after_the_grace_as_much_as_is_owed_is_stopped(clu
     assert cluster.reasons(borrower) == {"PREEMPTED": 4}
     group = cluster.group(borrower)
     assert (group.failed, group.retried) == (0, 4), "it is no failure, and it is tried again"
-    assert cluster.events(borrower, "retry")[0] == "g0[4] was stopped to make way; it will be tried again"
+    assert cluster.events(borrower, "retry")[0] == "g0/4 was stopped to make way; it will be tried again"
     wait(cluster, leader, 3 * GRACE_S)
     assert (cluster.held(borrower, owed), len(cluster.events(borrower)), marks(leader)) == ([4, 4], 1, 0)
     assert counted_wrong(cluster, leader) == []

@@ -117,7 +117,7 @@ def test_attempts_that_fail_too_often_take_it_back(cluster: MemoryCluster) -> No
         same_when_rebuilt(leader)
     turn(cluster, leader, 2, seconds=5.0)
     assert cluster.events(job, "update_failed") == [
-        "revision 2: 2 of its attempts failed, and 1 may; the last failure: web[0] ended with exit status 0"
+        "revision 2: 2 of its attempts failed, and 1 may; the last failure: web/0 ended with exit status 0"
     ]
     assert {task for task, attempt in tasks_of(cluster, job) if attempt == 1} == {1, 2}
 

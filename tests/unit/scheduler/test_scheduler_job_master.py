@@ -83,7 +83,7 @@ def test_a_failed_attempt_is_tried_again_after_a_growing_wait() -> None:
         assert int(g.launches[0]) == attempt + 1
         task, out = end(job, 0, C.FAILED, now=now, reason=R.EXIT_CODE, exit_code=3)
         assert task == T.PENDING
-        assert out == [EmitEvent("retry", "g0[0] ended with exit status 3; it will be tried again")]
+        assert out == [EmitEvent("retry", "g0/0 ended with exit status 3; it will be tried again")]
         assert (g.wanted, g.state) == (0, G.PENDING)
         waits.append(g.next_due - now)
         assert g.wake(g.next_due - 0.001) == 0
@@ -147,7 +147,7 @@ def test_one_exhausted_task_fails_the_job_fast() -> None:
     task, out = end(job, 1, C.FAILED, reason=R.SIGNAL, exit_code=137)
     assert task == T.FAILED
     assert [type(i) for i in out] == [EmitEvent, StopAll]
-    assert out[0].message == "g0[1] was ended by signal 9 after 1 attempt"
+    assert out[0].message == "g0/1 was ended by signal 9 after 1 attempt"
     assert (job.state, job.stopping) == (J.KILLING, True)
     assert first.wanted == 0, "nothing new starts once the job is stopping"
     assert end(job, 0, C.SUCCEEDED) == (T.SUCCEEDED, [])  # it was faster than the order to stop

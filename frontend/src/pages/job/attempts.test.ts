@@ -55,10 +55,10 @@ describe("a job's story", () => {
     expect(steps[2]?.text).toBe("3.0 s after it was submitted");
   });
   it("calls a restart that somebody asked for by its name", () => {
-    const steps = story(job, [event(5, "restarting", "web[0] was stopped to start again, as ann asked"), event(6, "restarting", "web[1] was stopped to start again, as was asked")]);
+    const steps = story(job, [event(5, "restarting", "web/0 was stopped to start again, as ann asked"), event(6, "restarting", "web/1 was stopped to start again, as was asked")]);
     expect(steps.slice(3, 5).map((s) => [s.title, s.text, s.kind])).toEqual([
-      ["Restarted, as ann asked", "web[0] was stopped to start again", "change"],
-      ["Restarted, as was asked", "web[1] was stopped to start again", "change"],
+      ["Restarted, as ann asked", "web/0 was stopped to start again", "change"],
+      ["Restarted, as was asked", "web/1 was stopped to start again", "change"],
     ]);
   });
   it("is cut in its middle", () => {

@@ -58,7 +58,7 @@ export default function PlanStep({ draft, active, check, reread, back, simulatio
           <Warnings warnings={check.warnings} />
           <Card title="What changes" aside={diff.data && <span className="muted small">{diff.data.total} {diff.data.total === 1 ? "change" : "changes"}</span>}>
             {diff.error ? <Refusal error={diff.error} /> : diff.data ? <Changes changes={diff.data.changes} total={diff.data.total} /> : <Loading lines={3} />}
-            {diff.data && diff.data.overridden.length > 0 && <><h3 className="policy-sub">With the temporary overrides of now</h3><Changes changes={diff.data.overridden} /></>}
+            {diff.data && diff.data.overridden.length > 0 && <><h3 className="policy-sub">Temporary overrides go on over it, which are no part of this change</h3><Changes changes={diff.data.overridden} /></>}
           </Card>
           <Card title="What it does to the shares of now" aside={plan.data && <Ages plan={plan.data} />}>
             {plan.error ? <Failed error={plan.error} retry={() => void plan.refetch()} /> : plan.data ? <Shares plan={plan.data} /> : <Loading lines={6} label="Working the shares out" />}
