@@ -1,14 +1,14 @@
 """How the cluster is, as the StateStore and the RMs' summaries tell it: leaders and nodes."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from django.db import connection
 
 from controlplane import clock
 from controlplane.statestore import bus
-from controlplane.statestore.models import Node
+from controlplane.statestore.models import Node, SubCluster
 from wire.states import NodeState
 
 WAIT_S = 30.0
@@ -16,7 +16,8 @@ POLL_S = 0.2
 _LEASES = """
 SELECT s.id, s.name, l.epoch, l.holder, l.expires_at > clock_timestamp(),
        extract(epoch FROM clock_timestamp() - l.expires_at)::float
-  FROM statestore_subcluster s JOIN statestore_lease l ON l.sub_cluster_id = s.id ORDER BY s.id
+  FROM statestore_subcluster s JOIN statestore_lease l ON l.sub_cluster_id = s.id
+ WHERE s.state <> 'decommissioned' ORDER BY s.id
 """
 
 
@@ -52,6 +53,12 @@ def leaders() -> list[Leader]:
     ]
 
 
+def decommissioned(names: Collection[str]) -> list[str]:
+    """Which of these sub-clusters are."""
+    found = SubCluster.objects.filter(name__in=names, state=SubCluster.State.DECOMMISSIONED)
+    return list(found.order_by("id").values_list("name", flat=True))
+
+
 def nodes() -> list[NodeView]:
     """Every registered node; state and age from the RM's summary where there is one."""
     rows = Node.objects.select_related("sub_cluster").order_by("sub_cluster_id", "name")
@@ -66,14 +73,20 @@ def nodes() -> list[NodeView]:
         NodeView(
             node.name,
             node.sub_cluster.name,
-            NodeState(states.get(node.pk, node.state)).name,
+            _state(node, states.get(node.pk, node.state)),
             age_ms[node.pk] / 1000 if node.pk in age_ms else None,
         )
         for node in found
     ]
 
 
-def wait_until_ready(sub_clusters: list[str], nodes_each: int, show: Callable[[str], None]) -> bool:
+def _state(node: Node, state: int) -> str:
+    """What nobody leads any more, nobody says anything of either."""
+    gone = node.sub_cluster.state == SubCluster.State.DECOMMISSIONED
+    return (NodeState.DECOMMISSIONED if gone else NodeState(state)).name
+
+
+def wait_until_ready(sub_clusters: Collection[str], nodes_each: int, show: Callable[[str], None]) -> bool:
     """Until every sub-cluster has a leader and every node is up; False when that takes too long (it may still come)."""
     deadline = time.monotonic() + WAIT_S
     while time.monotonic() < deadline:

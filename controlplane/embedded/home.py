@@ -60,6 +60,11 @@ class Home:
         return self.run / "state.json"
 
     @property
+    def shape(self) -> Path:
+        """What the next ``up`` starts where nothing else is asked for."""
+        return self.root / "shape.json"
+
+    @property
     def sockets(self) -> Path:
         """Folder of Unix sockets: ``run``, or a short one where the path would be too long for a socket."""
         if len(os.fsencode(self.root)) < ROOT_PATH_MAX:

@@ -140,15 +140,18 @@ def node_programs(home: Home, shape: StackShape, env: dict[str, str]) -> list[Pr
         return []
     bare = {name: env[name] for name in ("PATH", "LANG", "HOME", "MALLOC_ARENA_MAX", "PYTHONUNBUFFERED") if name in env}
     found = []
-    for sub_cluster in shape.sub_clusters:
-        for number in range(1, shape.nodes + 1):
-            name = f"{sub_cluster}-{number}"
-            write_node_config(home, shape, env, sub_cluster, name)
-            argv = [sys.executable, "-m", "nodemanager", "--config", str(home.nodes / name / "node.json")]
-            argv.append("--stop-containers")  # its tasks end with it, reported as stopped: their jobs start them again
-            environ = bare | {"PYTHONPATH": str(REPO)}
-            found.append(Program(name, argv, environ, ("web",), silent=True, stop_rank=StopOrder.NODES, grace_s=8))
+    for name, sub_cluster in node_names(shape).items():
+        write_node_config(home, shape, env, sub_cluster, name)
+        argv = [sys.executable, "-m", "nodemanager", "--config", str(home.nodes / name / "node.json")]
+        argv.append("--stop-containers")  # its tasks end with it, reported as stopped: their jobs start them again
+        environ = bare | {"PYTHONPATH": str(REPO)}
+        found.append(Program(name, argv, environ, ("web",), silent=True, stop_rank=StopOrder.NODES, grace_s=8))
     return found
+
+
+def node_names(shape: StackShape) -> dict[str, str]:
+    """The sub-cluster of each."""
+    return {f"{place}-{number}": place for place in shape.sub_clusters for number in range(1, shape.nodes + 1)}
 
 
 def write_node_config(home: Home, shape: StackShape, env: dict[str, str], sub_cluster: str, name: str) -> None:

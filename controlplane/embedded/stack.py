@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ class RunningStack:
 
 
 def start(
-    home: Home, sub_clusters: list[str], nodes: int, detach: bool, show: Callable[[str], None], stores: bool = False
+    home: Home, sub_clusters: Collection[str], nodes: int, detach: bool, show: Callable[[str], None], stores: bool = False
 ) -> RunningStack:
     """Start and wait until every process serves. Raises ``HomeError`` with the reason; then nothing is left."""
     answer = os.memfd_create("answer")

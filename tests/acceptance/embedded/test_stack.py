@@ -160,7 +160,7 @@ def test_tasks_end_with_the_stack_and_their_job_goes_on_with_the_next(shared: St
         os.kill(shared.state()[end], signal.SIGKILL)
     wait_until(lambda: nothing_left(shared), 20, "everything has ended")
     assert not [process for process in begun if process.is_running()]
-    shared.start()
+    assert "1 node in east" in shared.manage("up", "--detach", timeout_s=240).stderr, "of the shape that it had"
     done = shared.client().wait(job.id, timeout_s=60)
     assert done.succeeded, done.message
 

@@ -14,14 +14,13 @@ from django.core.management.base import BaseCommand, CommandError
 from rich.console import Console
 
 from client import Client, HydraError
-from controlplane.embedded import cluster, stack
+from controlplane.embedded import cluster, shape, stack
 from controlplane.embedded.home import Home, HomeError, read_json
-from controlplane.embedded.management.commands.up import stay, sub_cluster_names
+from controlplane.embedded.management.commands.up import stay
 
 REPO = Path(__file__).resolve().parents[4]
 JOB = REPO / "examples" / "stdlib-census" / "job.yaml"
 RESULT = "report"
-SUB_CLUSTERS, NODES = 2, 2
 
 
 class Command(BaseCommand):
@@ -61,11 +60,12 @@ class Command(BaseCommand):
         """The stack this process started; None when one runs already."""
         began = time.monotonic()
         started = None
-        names = sub_cluster_names(SUB_CLUSTERS)
+        wanted = shape.wanted(home)
         with console.status("starting") as status:
             if not home.running():
-                started = stack.start(home, names, NODES, False, status.update)
-            ready = cluster.wait_until_ready(names, NODES, status.update)
+                started = stack.start(home, wanted.sub_clusters, wanted.nodes, False, status.update)
+                wanted = shape.kept(home, wanted)
+            ready = cluster.wait_until_ready(wanted.sub_clusters, wanted.nodes, status.update)
         verb = "started" if started else "found a running cluster"
         console.print(f"{verb} in {time.monotonic() - began:.1f} s" + ("" if ready else "; not every node is up yet"))
         return started

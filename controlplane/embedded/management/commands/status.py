@@ -79,7 +79,7 @@ def merge(report: dict[str, Any]) -> None:
         node = nodes.get(process["name"])
         if node:
             process["lag_s"] = round(node["age_s"], 1) if node["age_s"] is not None else None
-            if process["health"] == "ok" and node["state"] != "UP":
+            if node["state"] == "DECOMMISSIONED" or (process["health"] == "ok" and node["state"] != "UP"):
                 process["health"] = node["state"].lower()
 
 
