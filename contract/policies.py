@@ -110,7 +110,7 @@ class PolicyDiff(Answer):
     warnings: list[FieldError] = []
 
 
-class RollbackRequest(Request):
+class PolicyRollbackRequest(Request):
     """``version``: whose content comes into force again, as a new version. ``force``: as of a push."""
 
     version: Whole = Field(ge=1, lt=2**63)

@@ -200,9 +200,13 @@ def _over(task: Task) -> bool:
 def _context(task: Task, order: dict[str, Any]) -> LaunchContext:
     """As the container's own command was started, but for the command."""
     env = dict(task.context.env) or procfs.environment_of(task.pid)  # an earlier supervisor's is not kept
-    env |= {str(name): str(value) for name, value in order["env"].items()}
+    env = _texts(order.get("unless_set", {})) | env | _texts(order["env"])
     env[procfs.NAMED_BY.decode().rstrip("=")] = str(task.context.meta.get("name", ""))  # by which it is found
     return replace(task.context, argv=[str(word) for word in order["command"]], env=env)
+
+
+def _texts(given: dict[str, Any]) -> dict[str, str]:
+    return {str(name): str(value) for name, value in given.items()}
 
 
 def _packet(connection: socket.socket) -> tuple[bytes, list[int]]:

@@ -190,8 +190,8 @@ class Relay:
         """The connection to the supervisor, which has been told what to start. Raises OSError."""
         supervisor = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         supervisor.connect(self.entrance)
-        env = {"TERM": start.term, **_PROMPT} if start.tty else {}
-        order = {"container": parse_container(start.container), "command": start.command, "env": env}
+        order = {"container": parse_container(start.container), "command": start.command}
+        order |= {"env": {"TERM": start.term}, "unless_set": _PROMPT} if start.tty else {"env": {}}
         socket.send_fds(supervisor, [json.dumps(order).encode()], list(ends.given))
         return supervisor
 

@@ -32,7 +32,9 @@ from contract.problems import sentence
 MessageOption = Annotated[str, typer.Option("--message", "-m", help="What changes, and why.")]
 ForceOption = Annotated[
     bool,
-    typer.Option(help="Remove queues although jobs live in them, cancel overrides of theirs, and give a rollout up."),
+    typer.Option(
+        help="Remove queues although jobs live in them, cancel overrides that no longer fit, and give a rollout up."
+    ),
 ]
 ParentOption = Annotated[
     int | None, typer.Option(min=0, help="The version it was made from; by default as the file's first line says.")

@@ -14,6 +14,7 @@ from client.commands.common import ShowingGroup, connected
 from client.commands.nodes import NEVER, deadline_s, seconds
 from client.errors import client_error
 from client.screen import Column, Format, OutputOption, plain, print_json, say, show, show_one, told
+from client.transport import is_loopback
 from contract.subclusters import (
     Left,
     OtherSubCluster,
@@ -74,7 +75,8 @@ def token(
         print_json(made)
         return
     print(made.token)
-    command = f"hydractl --url {client.url} sub-cluster register {name or 'NAME'} --token -"
+    there = "URL" if is_loopback(client.url) else client.url  # this machine's own address is no good on others
+    command = f"hydractl --url {there} sub-cluster register {name or 'NAME'} --token -"
     say(f"Until {plain(made.expires_at)}, on the new machines: {command}")
 
 

@@ -29,7 +29,12 @@ class RunningStack:
 
 
 def start(
-    home: Home, sub_clusters: Collection[str], nodes: int, detach: bool, show: Callable[[str], None], stores: bool = False
+    home: Home,
+    sub_clusters: Collection[str],
+    nodes: int,
+    detach: bool,
+    show: Callable[[str], None],
+    stores: bool = False,
 ) -> RunningStack:
     """Start and wait until every process serves. Raises ``HomeError`` with the reason; then nothing is left."""
     answer = os.memfd_create("answer")

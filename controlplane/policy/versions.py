@@ -152,7 +152,7 @@ def publish(
 
     ``parent``: the version it was made from; ``Stale`` when another base is in
     force by now. ``force``: remove queues although jobs live in them, and
-    cancel overrides of theirs. ``author``: who proposed it, where ``actor`` approves it.
+    cancel overrides that make no sense in it. ``author``: who proposed it, where ``actor`` approves it.
     """
     valid, rows = documents.validate(document)
     with transaction.atomic():

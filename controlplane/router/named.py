@@ -1,28 +1,27 @@
 """Names of what accounts keep, in jobs that cannot be read as a whole: all that is wrong is told at once."""
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
-from contract.fields import SECRET_NAME
+from pydantic import TypeAdapter, ValidationError
+
+from contract.fields import ReceiverName, SecretName
 
 Named = list[tuple[str, str]]  # fields with the names that they hold
 MOST = 100  # of one job
-_NAME = re.compile(SECRET_NAME)
-_LONGEST = 63
+_SECRET, _RECEIVER = TypeAdapter[str](SecretName), TypeAdapter[str](ReceiverName)
 
 
 def secrets_in(item: Any) -> Named:
     """Those of the job's groups and of its master, as far as they are written as they have to be."""
     groups = ((f"groups.{no}", group) for no, group in enumerate(_listed(item, "groups")))
     holders = [*groups, ("master", item.get("master") if isinstance(item, dict) else None)]
-    return [
-        each for where, holder in holders for each in _names(f"{where}.secrets", _listed(holder, "secrets"), "name")
-    ][:MOST]
+    found = ((f"{where}.secrets", _listed(holder, "secrets")) for where, holder in holders)
+    return [each for where, entries in found for each in _names(where, entries, "name", _SECRET)][:MOST]
 
 
 def receivers_in(item: Any) -> Named:
-    return list(_names("notify", _listed(item, "notify"), "receiver"))[:MOST]
+    return list(_names("notify", _listed(item, "notify"), "receiver", _RECEIVER))[:MOST]
 
 
 def _listed(holder: Any, key: str) -> list[Any]:
@@ -30,8 +29,10 @@ def _listed(holder: Any, key: str) -> list[Any]:
     return found if isinstance(found, list) else []
 
 
-def _names(where: str, entries: list[Any], key: str) -> Iterator[tuple[str, str]]:
+def _names(where: str, entries: list[Any], key: str, kind: TypeAdapter[str]) -> Iterator[tuple[str, str]]:
+    """Those that could be names; of the others it is said elsewhere."""
     for i, entry in enumerate(entries):
-        name = entry.get(key) if isinstance(entry, dict) else None
-        if isinstance(name, str) and len(name) <= _LONGEST and _NAME.fullmatch(name):
-            yield f"{where}.{i}.{key}", name
+        try:
+            yield f"{where}.{i}.{key}", kind.validate_python(entry.get(key) if isinstance(entry, dict) else None)
+        except ValidationError:
+            continue

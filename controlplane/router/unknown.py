@@ -1,6 +1,6 @@
 """What is said of names that nobody has: what may have been meant, and where all of them are."""
 
-from difflib import get_close_matches
+from difflib import SequenceMatcher, get_close_matches
 
 from controlplane.accounts.models import User
 from controlplane.router import cluster
@@ -10,7 +10,7 @@ from controlplane.statestore.queries.queues.standing import standing
 
 SHOWN = 64  # characters of a name
 FEW = 5
-_CLOSE = 0.75  # two that are as alike as that are both told
+_AS_ALIKE = 0.02  # of the ratio: two names that differ less in it are both told
 MOST = 2000  # names that are looked at
 
 
@@ -39,7 +39,9 @@ def queue_seen(user: User, path: str, partition: str) -> str:
         return "no policy is in force, so there are no queues"
     seen, at = sight(user, now.tree), now.tree.index.get(path)
     if at is None or not seen.see[at]:
-        return _said("queue", path, [now.tree.rows[row].path for row in seen.rows[:MOST]], "hydractl queues lists yours")
+        return _said(
+            "queue", path, [now.tree.rows[row].path for row in seen.rows[:MOST]], "hydractl queues lists yours"
+        )
     if partition not in now.parts:
         return f"there is no partition {partition[:SHOWN]!r}; there are: {', '.join(sorted(now.parts)[:FEW])}"
     return f"of the queue {path!r} you may see the name alone"
@@ -51,6 +53,7 @@ def leaf(path: str, leaves: list[str]) -> str:
 
 
 def _said(what: str, name: str, known: list[str], otherwise: str) -> str:
-    close = get_close_matches(name[:SHOWN], known, 2, _CLOSE) or get_close_matches(name[:SHOWN], known, 1)
-    meant = " or ".join(close)
+    close = get_close_matches(name[:SHOWN], known, 2)
+    alike = [SequenceMatcher(None, each, name[:SHOWN]).ratio() for each in close]
+    meant = " or ".join(each for each, ratio in zip(close, alike, strict=True) if alike[0] - ratio < _AS_ALIKE)
     return f"there is no {what} {name[:SHOWN]!r}; {f'did you mean {meant}?' if close else otherwise}"

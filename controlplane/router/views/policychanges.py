@@ -14,9 +14,9 @@ from contract.policies import (
     OverrideRequest,
     PolicyDetail,
     PolicyOverride,
+    PolicyRollbackRequest,
     ProposalDetail,
     ProposalPage,
-    RollbackRequest,
 )
 from contract.policies import PolicyDiff as PolicyDiffAnswer
 from contract.problems import FieldError
@@ -71,13 +71,13 @@ class PolicyRollback(View):
     @extend_schema(
         operation_id="policy_rollback",
         parameters=[MATCH],
-        request=RollbackRequest,
+        request=PolicyRollbackRequest,
         responses=answers({200: PolicyDetail, 201: PolicyDetail, 202: ProposalDetail}, 409, 412, 415),
     )
     def post(self, request: Request) -> Response:
         """Put the content of an older version in force, as a new one. Operators only."""
         require("cluster.operate", request)
-        asked = body(request, RollbackRequest)
+        asked = body(request, PolicyRollbackRequest)
         parent = parent_of(request, asked.parent)
         return outcome(changes.rollback(actor(request), asked.version, asked.message, parent=parent, force=asked.force))
 

@@ -30,6 +30,12 @@ def test_nodes_of_a_sub_cluster_that_there_is_not_are_none_that_are_hidden(world
     assert len(world["tenant"].get("nodes?sub_cluster=west").json()["results"]) == 1
 
 
+def test_two_names_that_are_as_alike_are_both_told(world: World) -> None:
+    told = {name: world["tenant"].get(f"nodes?sub_cluster={name}").json()["detail"] for name in ("est", "eas")}
+    assert "did you mean west or east?" in told["est"] or "did you mean east or west?" in told["est"]
+    assert told["eas"].endswith("did you mean east?"), "which the other is not"
+
+
 def test_nothing_is_done_where_a_parameter_is_not_known(world: World) -> None:
     refused = world["tenant"].post("jobs?dry_run=true", job())
     assert refused.status_code == 422 and refused.json()["errors"][0]["field"] == "dry_run"

@@ -110,12 +110,18 @@ def test_what_is_not_there_is_told_beside_what_else_is_wrong(world: World) -> No
     put(world)
     named = [{"name": name, "env": "A"} for name in ("db", "absent", "bad\0name", "")]
     groups = [{"name": "g", "command": ["true"], "secrets": [*named, {"name": 5, "path": "x"}, "no"]}, "no group"]
-    wrong = {"name": "j", "priority": 900, "groups": groups, "notify": [{"receiver": "nobody"}, {"receiver": "\0"}, 1]}
+    wrong = {
+        "name": "j",
+        "priority": 900,
+        "groups": groups,
+        "notify": [{"receiver": "nobody"}, {"receiver": "CI_Bot"}, 1],
+    }
     for path, body in (("jobs", wrong), ("jobs/validate", wrong), ("jobs/bulk", {"jobs": [wrong]})):
         said = {e["field"]: e["message"] for e in world["tenant"].post(path, body).json()["errors"]}
         at = "jobs.0." if "bulk" in path else ""
         assert said[f"{at}groups.0.secrets.1.name"] == "you have no secret 'absent'"
         assert said[f"{at}notify.0.receiver"] == "you have no receiver 'nobody'"
+        assert said[f"{at}notify.1.receiver"] == "is not written as it has to be here", "whether there is one or not"
         assert "too large" in said[f"{at}priority"] and f"{at}groups.0.secrets.0.name" not in said
 
 

@@ -99,12 +99,12 @@ class Loop:
         self.task.start(lambda error: None)
         wait_until(lambda: self.hear() or not self.task.reporting, 10, "its command runs")
 
-    def ask(self, *command: str, container: int = 5) -> tuple[socket.socket, int]:
+    def ask(self, *command: str, container: int = 5, **more: Any) -> tuple[socket.socket, int]:
         """The connection that stands for the command, and what it writes."""
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         connection.connect(self.path)
         read, write = os.pipe()
-        order = {"container": container, "command": command, "env": {}}
+        order = {"container": container, "command": command, "env": {}} | more
         null = os.open("/dev/null", os.O_RDONLY)
         socket.send_fds(connection, [json.dumps(order).encode()], [null, write, write])
         os.close(write)
@@ -170,6 +170,13 @@ def test_a_command_runs_as_the_containers_own_and_its_end_is_told(loop: Loop) ->
     loop.task.reporting = True  # forked, it has the supervisor's environment until its command runs
     early, _ = loop.ask("env")
     assert "has not started yet" in loop.said(early)["error"]
+
+
+def test_what_a_terminal_brings_gives_way_to_what_the_job_has_set_but_for_its_kind(loop: Loop) -> None:
+    env, ours = {"TERM": "vt100", "HYDRA_CONTAINER_ID": "x"}, {"A": "prompt", "PS1": "prompt"}
+    connection, read = loop.ask("sh", "-c", "echo $A $PS1 $TERM", env=env, unless_set=ours)
+    assert [loop.said(connection) for _ in range(2)] == [{"begun": True}, {"code": 0}]
+    assert os.read(read, 4096) == b"b prompt vt100\n"
 
 
 def test_a_command_ends_with_its_connection_and_is_the_containers(loop: Loop) -> None:

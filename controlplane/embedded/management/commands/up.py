@@ -15,6 +15,7 @@ from controlplane.embedded.home import Home, HomeError
 from controlplane.embedded.plan import StackShape
 from wire.counts import counted
 
+
 class Command(BaseCommand):
     help = "Start everything on this host and watch over it, until Ctrl-C (or in the background with --detach)."
     requires_system_checks: list[str] = []

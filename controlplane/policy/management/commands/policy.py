@@ -21,7 +21,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("-f", "--file", required=True, help="YAML or JSON; - is stdin")
         parser.add_argument("-m", "--message", required=True, help="why; the version and the audit keep it")
-        force = "remove queues although jobs live in them, cancel overrides of theirs, and give a rollout up"
+        force = "remove queues although jobs live in them, cancel overrides that no longer fit, and give a rollout up"
         parser.add_argument("--force", action="store_true", help=force)
 
     def handle(self, *args: Any, **options: Any) -> None:
