@@ -343,7 +343,8 @@ def _constraints(*values: Any) -> PlacementConstraints:
 
 
 def named_tasks(group: str, tasks: list[int]) -> str:
-    """``web[0, 2]``, or with many of them their number."""
+    """``web/0``, ``tasks 0, 2 of web``, or with many of them their number."""
     if len(tasks) > _TASKS_NAMED:
         return f"{len(tasks)} tasks of {group}"
-    return f"{group}[{', '.join(map(str, sorted(tasks)))}]"
+    named = ", ".join(map(str, sorted(tasks)))
+    return f"{group}/{named}" if len(tasks) == 1 else f"tasks {named} of {group}"

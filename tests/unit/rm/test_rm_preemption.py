@@ -27,7 +27,7 @@ def wait(cluster: Cluster, leader: Leading, seconds: float) -> None:
 def test_owners_are_warned_and_after_the_grace_as_much_as_is_owed_is_stopped(cluster: Cluster) -> None:
     leader, borrower, owed = lent(cluster)
     turn(cluster, leader, 2)
-    assert cluster.events(borrower) == ["g0[4, 5, 6, 7] will be stopped in 15 s, because it is owed to others"]
+    assert cluster.events(borrower) == ["tasks 4, 5, 6, 7 of g0 will be stopped in 15 s, because it is owed to others"]
     wait(cluster, leader, GRACE_S - 2)
     assert cluster.held(borrower, owed) == [8, 0], "nobody is stopped before the grace is over"
     turn(cluster, leader, 3)
@@ -62,7 +62,7 @@ def test_who_need_not_go_after_all_is_told_so(cluster: Cluster) -> None:
     turn(cluster, leader, 2)
     cluster.kill(owed)
     turn(cluster, leader, 3)
-    assert cluster.events(borrower)[1:] == ["g0[4, 5, 6, 7] may go on after all"]
+    assert cluster.events(borrower)[1:] == ["tasks 4, 5, 6, 7 of g0 may go on after all"]
     wait(cluster, leader, GRACE_S + 2)
     assert (cluster.held(borrower), marks(leader)) == ([8], 0)
     assert leader.rounds.next_due_s() is None
@@ -75,7 +75,7 @@ def test_turning_preemption_off_spares_who_was_warned(cluster: Cluster) -> None:
     cluster.policy(HALVES, preemption={"policy": "off"})
     wait(cluster, leader, GRACE_S + 3)
     assert (cluster.held(borrower, owed), marks(leader)) == ([8, 0], 0)
-    assert cluster.events(borrower)[1:] == ["g0[4, 5, 6, 7] may go on after all"]
+    assert cluster.events(borrower)[1:] == ["tasks 4, 5, 6, 7 of g0 may go on after all"]
     cluster.play(leader, borrower, owed)
 
 
@@ -90,10 +90,10 @@ def test_from_taking_to_observing_and_back(cluster: Cluster) -> None:
     cluster.policy(HALVES, **observing())
     wait(cluster, leader, GRACE_S + 3)
     assert (cluster.held(borrower, owed), marks(leader)) == ([8, 0], 0)
-    assert cluster.events(borrower)[1] == "g0[4, 5, 6, 7] may go on after all"
+    assert cluster.events(borrower)[1] == "tasks 4, 5, 6, 7 of g0 may go on after all"
     cluster.policy(HALVES, **taking())
     turn(cluster, leader, 2)
-    assert cluster.events(borrower)[-1] == "g0[4, 5, 6, 7] will be stopped in 15 s, because it is owed to others"
+    assert cluster.events(borrower)[-1] == "tasks 4, 5, 6, 7 of g0 will be stopped in 15 s, because it is owed to others"
     wait(cluster, leader, GRACE_S - 3)
     assert cluster.held(borrower, owed) == [8, 0], "they have their whole grace"
     turn(cluster, leader, 4)
@@ -186,7 +186,7 @@ def test_a_more_important_job_of_the_same_queue_takes_the_newest_of_the_least_im
     high = cluster.submit(ONE_GIB | {"count": 2}, queue="root.a", priority=9)
     wait(cluster, leader, GRACE_S + 5)
     assert cluster.held(low, middle, same, high) == [2, 4, 0, 2]
-    assert cluster.events(low) == ["g0[2, 3] will be stopped in 15 s, because another job of its queue comes before it"]
+    assert cluster.events(low) == ["tasks 2, 3 of g0 will be stopped in 15 s, because another job of its queue comes before it"]
     cluster.play(leader, low, middle, same, high)
 
 

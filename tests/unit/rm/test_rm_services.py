@@ -122,9 +122,9 @@ def test_a_restart_is_no_failure_and_waits_for_nothing(cluster: MemoryCluster) -
     assert tasks_of(cluster, job) == [(0, 2), (1, 1), (2, 2)]
     run = leader.memory.jobs[job].groups[0].run
     assert (run.failures.sum(), run.retried, run.backing_off) == (0, 2, [])
-    assert cluster.events(job, "restart") == ["web[0, 2] to start again: ann"]
+    assert cluster.events(job, "restart") == ["tasks 0, 2 of web to start again: ann"]
     assert sorted(cluster.events(job, "restarting")) == [
-        f"web[{task}] was stopped to start again, as ann asked" for task in (0, 2)
+        f"web/{task} was stopped to start again, as ann asked" for task in (0, 2)
     ]
     assert not cluster.events(job, "retry")
     turn(cluster, leader)

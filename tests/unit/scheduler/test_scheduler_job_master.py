@@ -94,7 +94,7 @@ def test_a_failed_attempt_is_tried_again_after_a_growing_wait() -> None:
     start(job)
     task, out = end(job, 0, C.FAILED, now=now, reason=R.MEMORY)
     assert task == T.FAILED
-    message = "g0[0] used more memory than it asked for after 4 attempts"
+    message = "g0/0 used more memory than it asked for after 4 attempts"
     assert out == [EmitEvent("failed", message), StopAll(), Ended(J.FAILED, message)]
     assert (g.state, g.retried, g.failed, job.state, job.message) == (G.FAILED, 3, 1, J.FAILED, message)
 
