@@ -26,6 +26,9 @@ class _Carried:
         at = time.monotonic()
         if at >= self._due_s:
             self._ask(at)
+        return self.told(at)
+
+    def told(self, at: float) -> float:
         return time.time() if self.offset_s is None else at + self.offset_s
 
     def _ask(self, at: float) -> None:
@@ -51,6 +54,11 @@ def known() -> bool:
 def unix() -> float:
     """Seconds since 1970. Before the database has answered once, and only then, by this machine's clock."""
     return _carried.unix()
+
+
+def carried() -> float:
+    """The same without asking the database, for whoever may not wait: by what others of the process were told."""
+    return _carried.told(time.monotonic())
 
 
 def now() -> dt.datetime:

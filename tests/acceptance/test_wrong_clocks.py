@@ -1,10 +1,11 @@
 """A control plane and a node whose clocks are an hour off the database's, each the other way: all that is told is true.
 
-The clocks are shifted by a library that stands between a process and its machine's; monotonic ones stay.
+``shifted.c`` stands between a process and its machine's clock.
 """
 
 import datetime as dt
-import os
+import shutil
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,28 +15,26 @@ from contract.jobs import Job
 from tests.acceptance.cluster import Cluster
 from tests.stack import UNHURRIED
 
-LIBRARY = next(Path("/usr/lib").glob("*/faketime/libfaketime.so.1"), None)
+SHIFT = Path(__file__).with_name("shifted.c")
+HOUR_S = 3600
 A_MOMENT = dt.timedelta(seconds=2)  # which clocks of two hosts may differ by, without anybody's minding
 pytestmark = [
     pytest.mark.faults,
-    pytest.mark.skipif(LIBRARY is None, reason="libfaketime is not installed (apt-get install libfaketime)"),
+    pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler (apt-get install gcc)"),
 ]
 
 
-def shifted(hours: int) -> dict[str, str]:
-    """Settings of a process whose clock is that far off."""
-    off = {"FAKETIME": f"{hours:+d}h", "FAKETIME_DONT_FAKE_MONOTONIC": "1", "NO_FAKE_STAT": "1"}
-    return off | {"LD_PRELOAD": str(LIBRARY)}
-
-
-@pytest.fixture(scope="module", params=[1, -1], ids=["ahead", "behind"])
+@pytest.fixture(scope="module", params=[HOUR_S, -HOUR_S], ids=["ahead", "behind"])
 def apart(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """The control plane is an hour ahead or behind, its one node the other way; the stores have the true time."""
-    by: int = request.param
-    environ = UNHURRIED | shifted(by)
-    with Cluster(tmp_path_factory.mktemp("apart") / "home", nodes=0, environ=environ, relayed=False) as made:
-        prefix = ("env", *(f"{name}={value}" for name, value in shifted(-by).items()))
-        with made.node("apart-1", prefix):
+    folder, off_s = tmp_path_factory.mktemp("apart"), request.param
+    library = folder / "shifted.so"
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", str(library), str(SHIFT), "-ldl"], check=True)
+    shift = {"LD_PRELOAD": str(library)}
+    ours = UNHURRIED | shift | {"CLOCK_OFF_S": str(off_s)}
+    with Cluster(folder / "home", nodes=0, environ=ours, relayed=False) as made:
+        theirs = shift | {"CLOCK_OFF_S": str(-off_s)}
+        with made.node("apart-1", ("env", *(f"{name}={value}" for name, value in theirs.items()))):
             yield made
 
 
@@ -70,8 +69,7 @@ def test_every_attempt_is_shown_at_the_time_at_which_it_was(
 def test_what_is_asked_for_by_time_is_found(apart: Cluster, ended: tuple[Job, dt.datetime, dt.datetime]) -> None:
     number = str(ended[0].id)
     assert number in apart.hydractl("tenant", "jobs", "--since", "-10m").stdout
-    assert apart.hydractl("tenant", "logs", number, "--since", "-10m").stdout.count("seen") == 3
-    assert not apart.hydractl("tenant", "logs", number, "--since", "+10m").stdout
+    assert apart.hydractl("tenant", "logs", number, "--since", "10m").stdout.count("seen") == 3
     assert sum(hour.failed for hour in apart.tenant.usage(1)) >= 3
 
 
@@ -79,9 +77,8 @@ def test_a_task_ends_when_its_time_is_up_and_not_before(apart: Cluster) -> None:
     lasts = apart.task_job("in-time", "sleep 2", timeout_s=60)
     late = apart.task_job("late", "sleep 600", timeout_s=2, retries=0)
     assert apart.settled(lasts).succeeded
-    assert "2 s" in apart.settled(late, state="FAILED").message
+    assert "ran longer than its timeout" in apart.settled(late, state="FAILED").message
 
 
 def test_everything_is_called_well(apart: Cluster) -> None:
-    assert {(part.name, part.state) for part in apart.operator.components() if part.state != "ok"} == set()
-    assert os.environ.get("LD_PRELOAD") is None
+    assert {(part.name, part.text) for part in apart.operator.components() if part.verdict != "good"} == set()

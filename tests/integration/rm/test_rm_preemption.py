@@ -33,7 +33,9 @@ def test_preemption_that_observes_tells_what_it_would_stop_and_stops_nothing(clu
     borrower = running(cluster, leader, ONE_GIB | {"count": 8}, queue="root.a")
     owed = cluster.submit(ONE_GIB | {"count": 4}, queue="root.b")
     turn(cluster, leader, 2)
-    would = "tasks 4, 5, 6, 7 of g0 would be stopped in 15 s, because it is owed to others; but preemption only observes"
+    would = (
+        "tasks 4, 5, 6, 7 of g0 would be stopped in 15 s, because it is owed to others; but preemption only observes"
+    )
     assert (cluster.events(borrower), leader.summary().observed) == ([would], (4, 0))
     wait(cluster, leader, 4 * GRACE_S)
     assert (cluster.held(borrower, owed), marks(leader)) == ([8, 0], 0), "nobody is stopped"

@@ -93,7 +93,9 @@ def test_from_taking_to_observing_and_back(cluster: Cluster) -> None:
     assert cluster.events(borrower)[1] == "tasks 4, 5, 6, 7 of g0 may go on after all"
     cluster.policy(HALVES, **taking())
     turn(cluster, leader, 2)
-    assert cluster.events(borrower)[-1] == "tasks 4, 5, 6, 7 of g0 will be stopped in 15 s, because it is owed to others"
+    assert (
+        cluster.events(borrower)[-1] == "tasks 4, 5, 6, 7 of g0 will be stopped in 15 s, because it is owed to others"
+    )
     wait(cluster, leader, GRACE_S - 3)
     assert cluster.held(borrower, owed) == [8, 0], "they have their whole grace"
     turn(cluster, leader, 4)
@@ -186,7 +188,9 @@ def test_a_more_important_job_of_the_same_queue_takes_the_newest_of_the_least_im
     high = cluster.submit(ONE_GIB | {"count": 2}, queue="root.a", priority=9)
     wait(cluster, leader, GRACE_S + 5)
     assert cluster.held(low, middle, same, high) == [2, 4, 0, 2]
-    assert cluster.events(low) == ["tasks 2, 3 of g0 will be stopped in 15 s, because another job of its queue comes before it"]
+    assert cluster.events(low) == [
+        "tasks 2, 3 of g0 will be stopped in 15 s, because another job of its queue comes before it"
+    ]
     cluster.play(leader, low, middle, same, high)
 
 

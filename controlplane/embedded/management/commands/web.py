@@ -6,6 +6,7 @@ import resource
 import socket
 import sys
 from argparse import ArgumentParser
+from email.utils import formatdate
 from typing import Any
 
 import uvicorn
@@ -13,7 +14,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.db import connections
 
-from controlplane import heap, liveness, shutdown
+from controlplane import clock, heap, liveness, shutdown
 from controlplane.embedded import notify, slices
 from controlplane.embedded.home import HomeError, http_host, http_port
 from controlplane.policy.following import Follower
@@ -67,6 +68,7 @@ def configuration(access_log: bool) -> uvicorn.Config:
         log_config=None,  # controlplane.logs says how
         access_log=access_log,
         server_header=False,
+        date_header=False,  # by this machine's clock; see Server
         proxy_headers=bool(settings.TRUSTED_PROXIES),
         forwarded_allow_ips=settings.TRUSTED_PROXIES,
         timeout_graceful_shutdown=GRACE_S,
@@ -93,12 +95,18 @@ def _forget_traces() -> None:
 
 
 class Server(uvicorn.Server):
-    """Says when it serves."""
+    """Says when it serves, and dates its answers by the database's clock: clients that count back count from then."""
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await self.listen_on(sockets or [])
         heap.settle()
         notify.ready()
+
+    async def on_tick(self, counter: int) -> bool:
+        over = await super().on_tick(counter)
+        date = formatdate(clock.carried(), usegmt=True)
+        self.server_state.default_headers = [(b"date", date.encode()), *self.config.encoded_headers]
+        return over
 
     async def listen_on(self, sockets: list[socket.socket]) -> None:
         """By TLS, where the settings name a certificate."""
