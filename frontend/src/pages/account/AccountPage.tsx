@@ -85,7 +85,7 @@ function Password({ me }: { me: Me }) {
     mutationFn: () => post<void>("/me/password", { current, password }),
     onSuccess: () => { setCurrent(""); setPassword(""); void client.invalidateQueries({ queryKey: ["read", "/me/tokens"] }); },
   });
-  const wrong = (field: string) => change.error?.errors.find((e) => e.field === field)?.message;
+  const wrong = (field: string) => change.error?.errors.filter((e) => e.field === field).map((e) => e.message).join(" ");
   const send = (e: FormEvent) => { e.preventDefault(); change.mutate(); };
   return (
     <Card title="Password" aside={<Command text="hydractl password" />}>
