@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from tests.browser.barriers import barriers
+from tests.browser.barriers import PHONE, barriers
 from tests.browser.chromium import sign_in
 from tests.patience import let_pass, wait_until
 from tests.stack import Stack
@@ -353,6 +353,26 @@ def test_nothing_of_it_shuts_anybody_out(page: Page, site: Stack) -> None:
             found[place] = faults
     site.client().kill(stuck)
     assert found == {}
+
+
+WHOLE = """card => {
+    const name = card.querySelector("b");
+    return name.scrollWidth <= name.clientWidth && card.offsetHeight <= card.parentElement.offsetHeight;
+}"""
+
+
+def test_names_of_groups_are_shown_whole(signed_in: Page, site: Stack) -> None:
+    first, last = "whatever-comes-first-and-has-the-longest-name-that-groups-may-have"[:63], "w" * 63
+    job = submitted(site, groups=[group("true", name=first), group("exit 3", name=last, after=[first])])
+    signed_in.goto(f"/jobs/{job}")
+    ended(signed_in, "FAILED")
+    wide = signed_in.viewport_size
+    for size in (wide, PHONE):
+        signed_in.set_viewport_size(size or PHONE)
+        for name in (first, last):
+            card = signed_in.get_by_test_id(f"group-{name}")
+            wait_until(lambda card=card: card.evaluate(WHOLE), 20, "the card holds the name")
+    assert barriers(signed_in) == []
 
 
 def test_the_first_filter_keeps_the_keyboard(signed_in: Page) -> None:
