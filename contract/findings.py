@@ -1,5 +1,6 @@
 """What is wrong with a request, in plain words: field, message and remedy for each of pydantic's findings."""
 
+import re
 from difflib import get_close_matches
 from typing import Any, get_args
 
@@ -36,8 +37,8 @@ REMEDIES = {
     "string_type": "give a text; in YAML, put it in quotes",
     "variable": "give a text; in YAML, put it in quotes. For a secret use the group's field `secrets`",
     "string_unicode": "give valid Unicode text",
-    "int_type": "give a whole number without quotes",
-    "float_type": "give a number without quotes",
+    "int_type": "give a whole number",
+    "float_type": "give a number",
     "finite_number": "give a finite number",
     "bool_type": "give true or false",
     "list_type": "give a list",
@@ -58,6 +59,7 @@ REMEDIES = {
     "int_from_float": "give a whole number",
     "written": "{remedy}",
 }
+_NUMBER = re.compile(r"[-+]?[0-9]+(\.[0-9]+)?")
 PATTERN_REMEDIES = {
     DNS: "use lower-case letters, digits and '-', beginning and ending with a letter or digit",
     JOB_NAME: "use lower-case letters, digits, '-' and '.', beginning and ending with a letter or digit",
@@ -117,7 +119,14 @@ def _of_mistake(error: ErrorDetails) -> str:
             context.get("pattern", ""), "use letters, digits and the punctuation the tenants' guide names for it"
         )
     mistake = "variable" if error["type"] == "string_type" and "env" in error["loc"][-2:-1] else error["type"]
-    return REMEDIES.get(mistake, "see the tenants' guide for what this field takes").format_map(context)
+    remedy = REMEDIES.get(mistake, "see the tenants' guide for what this field takes").format_map(context)
+    return f"{remedy} without quotes" if _quoted_number(error) else remedy
+
+
+def _quoted_number(error: ErrorDetails) -> bool:
+    """Whether a number was written as a text. Of other texts quotes are not what is wrong."""
+    given = error.get("input")
+    return error["type"] in {"int_type", "float_type"} and isinstance(given, str) and bool(_NUMBER.fullmatch(given))
 
 
 def fields_of(kind: type[BaseModel]) -> str:

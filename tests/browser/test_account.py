@@ -123,6 +123,11 @@ def test_pages_stay_live_with_a_new_password(page: Page, site: Stack) -> None:
     sign_in(page, "changes-it", "a-first-password")
     page.goto("/account")
     card = page.get_by_role("region", name="Password")
+    card.get_by_label("Present password").fill("guessed")
+    card.get_by_label("New password").fill("qwerty")
+    card.get_by_role("button", name="Change").click()
+    for wrong in ("is not the present password", "too short", "too common"):
+        expect(card).to_contain_text(wrong)
     card.get_by_label("Present password").fill("a-first-password")
     card.get_by_label("New password").fill("a-second-password")
     with page.expect_websocket(timeout=1000 * stretched(30)):
@@ -135,3 +140,28 @@ def test_pages_stay_live_with_a_new_password(page: Page, site: Stack) -> None:
         expect(row).to_be_visible()
         mine.wait(job)
         expect(row).to_contain_text("Succeeded")
+
+
+def test_who_has_been_signed_out_is_told_so(page: Page, site: Stack) -> None:
+    operator = site.client("operator")
+    operator.create_account("is-closed", "a-first-password", "tenant")
+    sign_in(page, "is-closed", "a-first-password")
+    page.goto("/jobs?state=ended")
+    page.get_by_role("heading", name="Jobs", level=1).wait_for()
+    operator.close_account("is-closed")
+    told = page.get_by_role("status").filter(has_text="You have been signed out")
+    expect(told).to_contain_text("closed the account")
+    expect(page).to_have_url(re.compile(r"/login\?next=%2Fjobs%3Fstate%3Dended$"))
+    assert barriers(page) == []
+    page.reload()
+    expect(told).to_be_visible()
+    page.get_by_label("User name").fill("is-closed")
+    page.get_by_label("Password", exact=True).fill("a-first-password")
+    page.get_by_role("button", name="Sign in").click()
+    refused = page.get_by_role("alert")
+    expect(refused).to_contain_text("the account is closed")
+    expect(refused.get_by_text("the name or the password is wrong")).to_have_count(1)
+    expect(told).to_have_count(0)
+    page.goto("/login")
+    expect(page.get_by_label("User name")).to_be_focused()
+    expect(told).to_have_count(0)

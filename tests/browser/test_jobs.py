@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from tests.browser.barriers import barriers
+from tests.browser.barriers import PHONE, barriers
 from tests.browser.chromium import sign_in
 from tests.patience import let_pass, wait_until
 from tests.stack import Stack
@@ -51,6 +51,9 @@ def test_a_form_and_the_file_are_one(signed_in: Page) -> None:
     problems = signed_in.get_by_role("alert", name="Problems")
     expect(problems).to_contain_text("name (line 2, column 1)")
     signed_in.get_by_label("Name", exact=True).fill(name)
+    signed_in.get_by_label("Tasks", exact=True).fill("three")
+    expect(problems).to_contain_text("is no whole number")
+    expect(problems).not_to_contain_text("quotes")
     signed_in.get_by_label("Tasks", exact=True).fill("2")
     signed_in.get_by_label("Command", exact=True).fill('echo "line of $HYDRA_TASK_INDEX"; echo result > out.txt')
     signed_in.get_by_label("Files it leaves behind").fill("result: out.txt")
@@ -74,7 +77,8 @@ def test_a_form_and_the_file_are_one(signed_in: Page) -> None:
     text.fill(text.input_value().replace("count: 2", "count: 3"))
     signed_in.get_by_text("Form", exact=True).click()
     expect(signed_in.get_by_label("Tasks", exact=True)).to_have_value("3")
-    signed_in.get_by_label("Command", exact=True).press("Control+Enter")
+    signed_in.get_by_role("heading", name="Submit a job").click()  # no field has the focus
+    signed_in.keyboard.press("Control+Enter")
     signed_in.wait_for_url(re.compile(r"/jobs/\d+$"))
     ended(signed_in, "SUCCEEDED")
     expect(signed_in.get_by_test_id("log")).to_contain_text("line of")
@@ -349,6 +353,26 @@ def test_nothing_of_it_shuts_anybody_out(page: Page, site: Stack) -> None:
             found[place] = faults
     site.client().kill(stuck)
     assert found == {}
+
+
+WHOLE = """card => {
+    const name = card.querySelector("b");
+    return name.scrollWidth <= name.clientWidth && card.offsetHeight <= card.parentElement.offsetHeight;
+}"""
+
+
+def test_names_of_groups_are_shown_whole(signed_in: Page, site: Stack) -> None:
+    first, last = "whatever-comes-first-and-has-the-longest-name-that-groups-may-have"[:63], "w" * 63
+    job = submitted(site, groups=[group("true", name=first), group("exit 3", name=last, after=[first])])
+    signed_in.goto(f"/jobs/{job}")
+    ended(signed_in, "FAILED")
+    wide = signed_in.viewport_size
+    for size in (wide, PHONE):
+        signed_in.set_viewport_size(size or PHONE)
+        for name in (first, last):
+            card = signed_in.get_by_test_id(f"group-{name}")
+            wait_until(lambda card=card: card.evaluate(WHOLE), 20, "the card holds the name")
+    assert barriers(signed_in) == []
 
 
 def test_the_first_filter_keeps_the_keyboard(signed_in: Page) -> None:

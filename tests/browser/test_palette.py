@@ -103,6 +103,37 @@ def test_it_offers_what_can_be_done_on_the_page_one_is_at(page: Page, site: Stac
     expect(page.get_by_role("dialog", name="Cordon: west-1")).to_be_visible()
 
 
+def test_what_can_be_done_is_found_on_every_page(overview: Page, site: Stack) -> None:
+    page, client = overview, site.client("tenant")
+    group = {"name": "g", "count": 1, "command": ["sleep", "300"], "resources": {"memory_mib": 64, "vcores_milli": 100}}
+    job = client.submit({"name": "from-afar", "groups": [group]}).id
+    page.keyboard.press("Control+k")
+    field = page.get_by_role("combobox", name="Find")
+    field.fill("kill from-a")
+    found = page.get_by_role("group", name="On jobs").get_by_role("option")
+    expect(found).to_contain_text(f"Kill job {job}")
+    assert barriers(page) == []
+    found.click()
+    asked = page.get_by_role("dialog", name=f"Kill job {job}?")
+    asked.get_by_role("button", name="Cancel").click()
+    expect(asked).to_have_count(0)
+    page.reload()
+    expect(page.get_by_role("button", name="Kill", exact=True)).to_be_visible()
+    expect(asked).to_have_count(0)
+    client.kill(job)
+    client.wait(job)
+    page.keyboard.press("Control+k")
+    field.fill(f"kill {job}")
+    expect(page.get_by_role("status").filter(has_text="There is no job for that now")).to_be_visible()
+    field.fill("log out")
+    expect(page.get_by_role("option")).to_have_text("Sign out")
+    for _ in ("another page", "its own"):
+        field.fill("change password")
+        page.keyboard.press("Enter")
+        expect(page.get_by_label("Present password")).to_be_focused()
+        page.keyboard.press("Control+k")
+
+
 def test_keys_lead_to_pages_but_not_while_somebody_types(overview: Page) -> None:
     page = overview
     page.keyboard.type("gj")

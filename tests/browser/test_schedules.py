@@ -5,7 +5,7 @@ import uuid
 
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.barriers import barriers
+from tests.browser.barriers import PHONE, barriers
 from tests.stack import Stack
 
 
@@ -61,6 +61,11 @@ def test_a_schedule_is_written_run_and_looked_at(signed_in: Page, site: Stack) -
     expect(runs.locator("[data-state=SUCCEEDED]")).to_be_visible()
     expect(runs.get_by_role("row").nth(1)).to_contain_text("by tenant")
     assert barriers(page) == []
+    wide = page.viewport_size
+    page.set_viewport_size(PHONE)
+    expect(runs.locator("thead")).to_be_hidden()  # each time is a card
+    expect(page.get_by_role("group", name="Scrolls sideways")).to_have_count(0)
+    page.set_viewport_size(wide or PHONE)
     runs.get_by_role("link", name=re.compile("^#")).click()
     page.get_by_role("link", name=name).click()
     answered(page, "Suspend")

@@ -30,7 +30,7 @@ from .common import SMALL, View, account, answers, body
 
 
 class WrongPassword(Refused):
-    status, slug, title = 401, "wrong-password", "The name or the password is wrong"
+    status, slug, title = 401, "wrong-password", "You are not signed in"
 
 
 def me(user: User) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 import datetime as dt
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import rules
@@ -197,12 +197,15 @@ def wrong(name: str, message: str, remedy: str) -> Invalid:
     return Invalid("a parameter has an error", [FieldError(name, message, remedy)])
 
 
-def body(request: Request, shape: type[B]) -> B:
-    """The JSON body as ``shape``; ``Invalid`` names every field that is wrong."""
+def body(request: Request, shape: type[B], beside: Sequence[FieldError] = ()) -> B:
+    """The JSON body as ``shape``; ``Invalid`` names every field that is wrong, after what is wrong ``beside`` it."""
     try:
-        return shape.model_validate(request.data if request.data != "" else {})
+        found = shape.model_validate(request.data if request.data != "" else {})
     except ValidationError as error:
-        raise Invalid("the request has errors", explain(error, shape, whole="body")) from None
+        raise Invalid("the request has errors", [*beside, *explain(error, shape, whole="body")]) from None
+    if beside:
+        raise Invalid("the request has errors", [*beside])
+    return found
 
 
 def paged(request: Request, parts: int, read: Callable[[Cursor, int], Page]) -> Response:

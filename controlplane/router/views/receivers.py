@@ -45,11 +45,11 @@ class OwnReceiver(View):
     def put(self, request: Request, name: str) -> Response:
         """Keep a webhook, or mail, under this name. The key of a new webhook is answered this once."""
         require("jobs.submit", request)
-        wanted, user = body(request, ReceiverRequest), account(request)
+        wanted, user = body(request, ReceiverRequest, _misnamed(name)), account(request)
         url = wanted.webhook.get_secret_value() if wanted.webhook else None
         if url and (why := outside.refused(url)):
             raise Invalid("the receiver has an error", [FieldError("webhook", why, outside.REMEDY)])
-        row, key = actions.put(actor(request), user, _sound(name), url, wanted.mail, list(wanted.every_job))
+        row, key = actions.put(actor(request), user, name, url, wanted.mail, list(wanted.every_job))
         made = row.created_at == row.changed_at
         return Response(receivers.as_json(row, user) | {"signing_key": key}, status=201 if made else 200)
 
@@ -94,9 +94,10 @@ class JobReceivers(View):
         return whole(receivers.of_job(job.pk, job.owner_id) if own else [])
 
 
-def _sound(name: str) -> str:
+def _misnamed(name: str) -> list[FieldError]:
     try:
-        return _NAME.validate_python(name, strict=True)
+        _NAME.validate_python(name, strict=True)
     except ValidationError:
         remedy = "use at most 63 lower-case letters, digits and '-', beginning with a letter or digit"
-        raise Invalid("the receiver has an error", [FieldError("name", "is no name of a receiver", remedy)]) from None
+        return [FieldError("name", "is no name of a receiver", remedy)]
+    return []

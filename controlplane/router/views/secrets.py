@@ -9,7 +9,6 @@ from contract.fields import SECRET_NAME, SecretName
 from contract.problems import FieldError
 from contract.secrets import VALUE_MAX, Secret, SecretList, SecretRequest
 from controlplane.statestore.actions import secrets as actions
-from controlplane.statestore.errors import Invalid
 from controlplane.statestore.queries.accounts import secrets
 
 from .common import View, account, actor, answers, body, require, text_parameter, whole
@@ -37,8 +36,8 @@ class OwnSecret(View):
     def put(self, request: Request, name: str) -> Response:
         """Keep a value under this name, instead of the one before. Tasks that start from now on get it."""
         require("jobs.submit", request)
-        value = body(request, SecretRequest).value.get_secret_value()
-        row, made = actions.put(actor(request), account(request), _sound(name), value)
+        value = body(request, SecretRequest, _misnamed(name)).value.get_secret_value()
+        row, made = actions.put(actor(request), account(request), name, value)
         answer = {"name": row.name, "created_at": row.created_at, "changed_at": row.changed_at}
         return Response(answer, status=201 if made else 200)
 
@@ -49,9 +48,10 @@ class OwnSecret(View):
         return Response(status=204)
 
 
-def _sound(name: str) -> str:
+def _misnamed(name: str) -> list[FieldError]:
     try:
-        return _NAME.validate_python(name, strict=True)
+        _NAME.validate_python(name, strict=True)
     except ValidationError:
         remedy = "use at most 63 letters, digits, '-', '_' and '.', beginning with a letter or digit"
-        raise Invalid("the secret has an error", [FieldError("name", "is no name of a secret", remedy)]) from None
+        return [FieldError("name", "is no name of a secret", remedy)]
+    return []

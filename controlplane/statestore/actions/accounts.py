@@ -24,13 +24,15 @@ NAMED_TOKENS_MAX = 50
 def create(actor: Actor, username: str, password: str, role: Role = Role.TENANT) -> User:
     """A new account; ``Invalid`` when the name is taken or the password too weak."""
     model: type[User] = get_user_model()
-    user = model(username=username, role=role)
+    user = model(username=model.normalize_username(username), role=role)
+    wrong = _weak(user, password)
+    user.set_password(password)
     try:
-        user.username = model.normalize_username(username)
-        _give_password(user, password)
         user.full_clean()
     except ValidationError as error:
-        raise Invalid("the account cannot be created", _problems(error)) from None
+        wrong = _problems(error) + wrong
+    if wrong:
+        raise Invalid("the account cannot be created", wrong)
     with transaction.atomic():
         user.save()
         record(actor, "account.create", f"account/{user.username}", after={"username": username, "role": str(role)})
@@ -38,31 +40,36 @@ def create(actor: Actor, username: str, password: str, role: Role = Role.TENANT)
 
 
 def _problems(error: ValidationError) -> list[FieldError]:
-    """Django's messages by field; a password's have none."""
-    found = error.message_dict if hasattr(error, "error_dict") else {"password": error.messages}
+    """Django's messages by field."""
     return [
         FieldError(name if name in {"username", "password"} else "account", message, "choose another one")
-        for name, messages in found.items()
+        for name, messages in error.message_dict.items()
         for message in messages
     ]
 
 
+def _weak(user: User, password: str) -> list[FieldError]:
+    """What speaks against the password."""
+    try:
+        validate_password(password, user)
+    except ValidationError as error:
+        return [FieldError("password", message, "choose another one") for message in error.messages]
+    return []
+
+
 def set_password(actor: Actor, user: User, password: str) -> None:
     """Another password; ``Invalid`` when it is too weak. Ends the account's tokens and sessions."""
-    try:
-        _give_password(user, password)
-    except ValidationError as error:
-        found = [FieldError("password", message, "choose another one") for message in error.messages]
-        raise Invalid("the password cannot be taken", found) from None
+    _take_password(actor, user, password, _weak(user, password))
+
+
+def _take_password(actor: Actor, user: User, password: str, wrong: list[FieldError]) -> None:
+    if wrong:
+        raise Invalid("the password cannot be taken", wrong)
+    user.set_password(password)
     with transaction.atomic():
         user.save(update_fields=["password"])
         AuthToken.objects.filter(user=user).delete()
         record(actor, "account.password", f"account/{user.username}")
-
-
-def _give_password(user: User, password: str) -> None:
-    validate_password(password, user)
-    user.set_password(password)
 
 
 def set_role(actor: Actor, user: User, role: Role) -> None:
@@ -211,7 +218,8 @@ def revoke_token(actor: Actor, user: User, key: str) -> None:
 
 def change_password(actor: Actor, user: User, current: str, password: str) -> None:
     """By its owner, who knows the present one. Ends all tokens and sessions of the account."""
+    wrong = _weak(user, password)
     if not user.check_password(current):
-        wrong = FieldError("current", "is not the present password", "give it as it is now; an operator can reset it")
-        raise Invalid("the password cannot be taken", [wrong])
-    set_password(actor, user, password)
+        remedy = "give it as it is now; an operator can reset it"
+        wrong.insert(0, FieldError("current", "is not the present password", remedy))
+    _take_password(actor, user, password, wrong)

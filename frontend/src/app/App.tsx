@@ -10,14 +10,16 @@ import { PaletteCommands } from "./palette/commands";
 import { pagesFor } from "./pages";
 import { placeOf } from "./place";
 import { Shell } from "./Shell";
-import { useMe } from "./session";
+import { rememberSignedIn, useMe } from "./session";
 
 function Inside() {
   const me = useMe();
   const [path] = useLocation();
   const signedIn = me.data !== undefined;
   useEffect(() => {
-    if (signedIn) live.start();
+    if (!signedIn) return;
+    live.start();
+    rememberSignedIn();
   }, [signedIn]);
   if (me.error && (me.error.status === 401 || me.error.status === 403)) {
     return <Redirect to={`/login?next=${encodeURIComponent(path + location.search)}`} replace />;

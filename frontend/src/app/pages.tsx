@@ -21,6 +21,8 @@ export interface PageEntry {
   icon: ReactNode;
   /** The key that leads here after `g`. */
   key: string;
+  /** Words that find it in the palette as well. */
+  words?: string;
   /** Without it: everybody. */
   roles?: Role[];
   /** Not in the navigation; something else leads there. */
@@ -53,7 +55,7 @@ export const PAGES: PageEntry[] = [
   { to: "/submit", name: "Submit", icon: <Plus />, key: "s", roles: ["operator", "tenant"], page: visited(() => import("../pages/submit/SubmitPage")) },
   { to: "/policy", name: "Policy", icon: <Scales />, key: "p", roles: ["operator", "viewer"], page: visited(() => import("../pages/policy/PolicyPage")) },
   { to: "/admin", name: "Administration", icon: <Shield />, key: "a", roles: ["operator", "viewer"], page: visited(() => import("../pages/admin/AdminPage")) },
-  { to: "/account", name: "Your account", icon: <Person />, key: "y", hidden: true, page: visited(() => import("../pages/account/AccountPage")) },
+  { to: "/account", name: "Your account", icon: <Person />, key: "y", words: "password tokens secrets receivers webhooks mail", hidden: true, page: visited(() => import("../pages/account/AccountPage")) },
 ];
 
 export function pagesFor(role: Role): PageEntry[] {

@@ -2,6 +2,9 @@
 import { useQuery } from "@tanstack/react-query";
 import { call, API, ApiError, get } from "../api/client";
 import type { Me } from "../api/types";
+import { load, save } from "../ui/kept";
+
+const SIGNED_IN = "signed-in";
 
 export function useMe() {
   return useQuery<Me, ApiError>({
@@ -22,11 +25,21 @@ export async function signOut(): Promise<void> {
       return;
     }
   }
+  save(SIGNED_IN, null);
   location.assign("/login");
 }
 
 export async function signIn(username: string, password: string): Promise<void> {
   await call(`${API}/auth/session`, { method: "POST", json: { username, password } });
+}
+
+export function rememberSignedIn(): void {
+  save(SIGNED_IN, "true");
+}
+
+/** Whether somebody was brought to the sign-in page who was signed in, in this tab, and has not signed out in it. */
+export function thrownOut(search: string): boolean {
+  return new URLSearchParams(search).has("next") && load(SIGNED_IN) === true;
 }
 
 /** Where to go after signing in: a path of this site only, never another one. */

@@ -1,4 +1,4 @@
-/** What is written and not sent yet is kept in this tab: leaving the page, or a reload, loses nothing. */
+/** What is kept in this tab, such as what is written and not sent yet: leaving the page, or a reload, loses nothing. */
 import { useCallback, useState } from "react";
 
 export interface Kept<T> {
@@ -14,7 +14,7 @@ export interface Kept<T> {
 
 const keyOf = (name: string): string => `hydra.kept.${name}`;
 
-function load<T>(name: string): T | null {
+export function load<T>(name: string): T | null {
   try {
     return JSON.parse(sessionStorage.getItem(keyOf(name)) ?? "null") as T | null;
   } catch {
@@ -22,7 +22,7 @@ function load<T>(name: string): T | null {
   }
 }
 
-function save(name: string, text: string | null): void {
+export function save(name: string, text: string | null): void {
   try {
     if (text === null) sessionStorage.removeItem(keyOf(name));
     else sessionStorage.setItem(keyOf(name), text);

@@ -1,4 +1,4 @@
-/** A dialog that holds the focus while it is shown, and gives it back to whatever opened it. */
+/** A dialog that holds the focus while it is shown, and gives it back to whatever opened it, unless something else has taken it. */
 import { useEffect, useRef, type RefObject } from "react";
 
 export function useModal(): RefObject<HTMLDialogElement | null> {
@@ -9,7 +9,7 @@ export function useModal(): RefObject<HTMLDialogElement | null> {
     dialog?.showModal();
     return () => {
       setTimeout(() => {
-        if (!dialog?.isConnected && before instanceof HTMLElement && before.isConnected) before.focus();
+        if (document.activeElement === document.body && !dialog?.isConnected && before instanceof HTMLElement && before.isConnected) before.focus();
       });
     };
   }, []);

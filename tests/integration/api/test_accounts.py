@@ -73,7 +73,7 @@ def test_queues_of_accounts_are_told_with_what_the_policy_gives(world: World) ->
 def test_names_and_passwords_are_refused_by_field(world: World) -> None:
     refused = world["operator"].post("accounts", {"username": "tenant", "password": "password"})
     assert refused.status_code == 422
-    assert {e["field"] for e in refused.json()["errors"]} == {"password"}
+    assert {e["field"] for e in refused.json()["errors"]} == {"username", "password"}
     refused = world["operator"].post("accounts", {"username": "tenant", "password": PASSWORD})
     assert [e["field"] for e in refused.json()["errors"]] == ["username"]
     refused = world["operator"].post("accounts/tenant/password", {"password": "short"})
@@ -220,7 +220,10 @@ def test_an_account_has_a_bounded_number_of_named_tokens(world: World) -> None:
 
 def test_a_password_of_ones_own_needs_the_present_one_and_keeps_this_session(world: World) -> None:
     tab, elsewhere = browser("tenant"), browser("tenant")
-    body = {"current": "guessed", "password": OTHER_PASSWORD}
+    body = {"current": "guessed", "password": "short"}
+    both = tab.post("/api/v1/me/password", body, "application/json")
+    assert both.status_code == 422 and {e["field"] for e in both.json()["errors"]} == {"current", "password"}
+    body["password"] = OTHER_PASSWORD
     assert tab.post("/api/v1/me/password", body, "application/json").status_code == 422
     body["current"] = PASSWORD
     assert tab.post("/api/v1/me/password", body, "application/json").status_code == 204

@@ -76,6 +76,7 @@ def test_what_is_no_receiver_is_refused_by_field(world: World, said: Any, field:
     answer = put(world, **said)
     assert wrong(answer) == [field] and word in answer.content.decode() and "pw@" not in answer.content.decode()
     assert wrong(put(world, "A_b")) == ["name"] and not Receiver.objects.exists()
+    assert wrong(put(world, "A_b", every_job=["lost"])) == ["name", "every_job.0"]
 
 
 def test_mail_goes_only_where_an_operator_has_said(world: World, settings: Any) -> None:

@@ -343,6 +343,19 @@ def test_what_is_no_amount_is_told_with_how_to_write_one(fields: dict[str, Any],
     assert says in error.said()
 
 
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ({"count": "three"}, "is no whole number. Give a whole number."),
+        ({"count": "3"}, "is no whole number. Give a whole number without quotes."),
+        ({"retries": None}, "is no whole number. Give a whole number."),
+    ],
+)
+def test_quotes_are_told_of_where_they_are_what_is_wrong(fields: dict[str, Any], says: str) -> None:
+    (error,) = parse(job(group(**fields)))[1]
+    assert error.said().endswith(says)
+
+
 EVERYTHING = """\
 name: Bad Name
 extra: 1

@@ -12,7 +12,8 @@ import { useModal } from "../../ui/modal";
 import { pagesFor } from "../pages";
 import { signOut } from "../session";
 import { useAddedCommands } from "./commands";
-import { grouped, jobEntry, jobNumber, matching, nodeEntry, queueEntries, subClusterEntries, type Entry } from "./find";
+import { ACTIONS, grouped, jobEntry, jobNumber, matching, nodeEntry, ON_PAGE, queueEntries, subClusterEntries, withoutTwins, type Entry } from "./find";
+import { orderEntries, orderIn, queriesOf } from "./orders";
 import "./palette.css";
 
 const FOUND_MAX = 8; // of each kind from the server, and of queues
@@ -27,8 +28,22 @@ function useSettled(text: string): string {
   return settled;
 }
 
-/** Jobs and nodes whose name begins with or holds the text; each one short, bounded query. */
-function useServer(typed: string, has: (to: string) => boolean): { entries: Entry[]; busy: boolean; failed: boolean } {
+/** What jobs can be asked for, in the words that were typed. */
+async function ordered(typed: string, me: Me, signal: AbortSignal): Promise<Entry[]> {
+  const order = orderIn(typed, me);
+  if (!order) return [];
+  const number = jobNumber(order.of);
+  const read = number ? [jobOf(number, signal)] : queriesOf(order, me).map((query) => get<Page<Job>>(`/jobs?${query}`, signal).then((page) => page.results));
+  return orderEntries(order, (await Promise.all(read)).flat(), me);
+}
+
+/** The job of that number; none where there is none to be seen. */
+function jobOf(number: string, signal: AbortSignal): Promise<Job[]> {
+  return get<Job>(`/jobs/${number}`, signal).then((job) => [job], () => []);
+}
+
+/** What jobs can be asked for, and jobs and nodes whose name begins with or holds the text; each one short, bounded query. */
+function useServer(typed: string, me: Me, has: (to: string) => boolean): { entries: Entry[]; busy: boolean; failed: boolean } {
   const text = useSettled(typed.trim());
   const number = jobNumber(text);
   const wanted = text.length >= 2 || number !== null;
@@ -39,12 +54,13 @@ function useServer(typed: string, has: (to: string) => boolean): { entries: Entr
     retry: false,
     queryFn: async ({ signal }) => {
       const name = encodeURIComponent(text);
-      const [byNumber, jobs, nodes] = await Promise.all([
-        number ? get<Job>(`/jobs/${number}`, signal).then((job) => [job], () => []) : [],
+      const [orders, byNumber, jobs, nodes] = await Promise.all([
+        ordered(text, me, signal),
+        number ? jobOf(number, signal) : [],
         get<Page<Job>>(`/jobs?page_size=${FOUND_MAX}&name=${name}`, signal).then((p) => p.results),
         get<Page<Node>>(`/nodes?page_size=${FOUND_MAX}&contains=${name}`, signal).then((p) => p.results),
       ]);
-      return [...byNumber, ...jobs.filter((j) => j.id !== byNumber[0]?.id)].map(jobEntry).concat(nodes.map((n) => nodeEntry(n, has)));
+      return [...orders, ...[...byNumber, ...jobs.filter((j) => j.id !== byNumber[0]?.id)].map(jobEntry), ...nodes.map((n) => nodeEntry(n, has))];
     },
   });
   return { entries: wanted && text === typed.trim() ? (found.data ?? []) : [], busy: wanted && (found.isFetching || text !== typed.trim()), failed: wanted && found.isError };
@@ -55,18 +71,21 @@ function useOwn(me: Me, onHelp: () => void): Entry[] {
   const added = useAddedCommands();
   return useMemo(() => {
     const pages = pagesFor(me.role);
-    const act = (name: string, run: () => void): Entry => ({ id: `act-${name}`, group: "Actions", name, run });
-    return [
-      ...added.map((c) => ({ id: `page-${c.name}`, group: "On this page", name: c.name, note: c.words, run: c.run })),
-      ...pages.map((p) => ({ id: `to-${p.to}`, group: "Pages", name: p.name, note: `g ${p.key}`, to: p.to })),
+    const act = (name: string, words: string, run: () => void): Entry => ({ id: `act-${name}`, group: ACTIONS, name, words, run });
+    const lead = (name: string, words: string, to: string): Entry => ({ id: `act-${name}`, group: ACTIONS, name, words, to });
+    return withoutTwins([
+      ...added.map((c) => ({ id: `page-${c.name}`, group: ON_PAGE, name: c.name, note: c.words, run: c.run })),
+      ...pages.map((p) => ({ id: `to-${p.to}`, group: "Pages", name: p.name, note: `g ${p.key}`, words: p.words, to: p.to })),
       { id: "mine", group: "Pages", name: "My jobs", to: `/jobs?owner=${encodeURIComponent(me.username)}` },
       { id: "failed", group: "Pages", name: "Failed jobs", to: "/jobs?state=FAILED" },
-      act("Light colours", () => setColorScheme("light")),
-      act("Dark colours", () => setColorScheme("dark")),
-      act("Colours of the system", () => setColorScheme("auto")),
-      act("Show the keys", onHelp),
-      act("Sign out", () => void signOut()),
-    ];
+      ...(me.role === "viewer" ? [] : [lead("Submit a job", "new run", "/submit"), lead("New schedule", "cron", "/schedules/new")]),
+      lead("Change your password", "my", "/account#password"),
+      act("Light colours", "theme mode", () => setColorScheme("light")),
+      act("Dark colours", "theme mode", () => setColorScheme("dark")),
+      act("Colours of the system", "theme mode auto", () => setColorScheme("auto")),
+      act("Show the keys", "help shortcuts", onHelp),
+      act("Sign out", "log out logout leave", () => void signOut()),
+    ]);
   }, [me, added, onHelp, setColorScheme]);
 }
 
@@ -78,16 +97,16 @@ export default function Palette({ me, onClose, onHelp }: { me: Me; onClose: () =
   const own = useOwn(me, onHelp);
   const places = usePlaces(me);
   const has = (to: string) => pagesFor(me.role).some((p) => p.to === to);
-  const server = useServer(typed, has);
+  const server = useServer(typed, me, has);
   const local = matching(typed.trim() === "" ? own : [...own, ...places], typed);
-  const groups = grouped([...local, ...server.entries]).map((g) => ({ ...g, entries: g.entries.slice(0, g.group === "Pages" ? 12 : FOUND_MAX) }));
+  const groups = grouped(withoutTwins([...local, ...server.entries])).map((g) => ({ ...g, entries: g.entries.slice(0, g.group === "Pages" ? 12 : FOUND_MAX) }));
   const flat = groups.flatMap((g) => g.entries);
   const chosen = flat[Math.min(at, flat.length - 1)];
   useEffect(() => setAt(0), [typed]);
   const take = (entry: Entry | undefined) => {
     if (!entry) return;
     ref.current?.close();
-    if (entry.to !== undefined) go(entry.to);
+    if (entry.to !== undefined) go(entry.to, { state: entry.state });
     else entry.run?.();
   };
   const pressed = (e: KeyboardEvent) => {
@@ -108,7 +127,7 @@ export default function Palette({ me, onClose, onHelp }: { me: Me; onClose: () =
       </div>
       <Found groups={groups} chosen={chosen} take={take} />
       <p className="palette-foot small muted" role="status">
-        {server.failed ? "The server could not be searched." : server.busy ? "Searching…" : flat.length === 0 ? "Nothing is called that." : `${flat.length} found`}
+        {server.failed ? "The server could not be searched." : server.busy ? "Searching…" : flat.length === 0 ? (orderIn(typed, me) ? "There is no job for that now." : "Nothing is called that.") : `${flat.length} found`}
       </p>
     </dialog>
   );

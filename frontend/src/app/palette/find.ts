@@ -10,10 +10,19 @@ export interface Entry {
   name: string;
   /** Said beside the name, in small. */
   note?: string;
+  /** Words that find it as well, and are not shown. */
+  words?: string;
   /** Where it leads; without it, `run` does it. */
   to?: string;
+  /** What is handed over to where it leads. */
+  state?: unknown;
   run?: () => void;
 }
+
+export const ON_PAGE = "On this page";
+export const ON_JOBS = "On jobs";
+export const ACTIONS = "Actions";
+const DOING = [ON_JOBS, ACTIONS];
 
 /** How well `text` holds what was typed, 0 for not at all: begins with it > a word begins with it > holds it. */
 export function score(text: string, typed: string): number {
@@ -28,11 +37,17 @@ export function score(text: string, typed: string): number {
 export function matching(entries: Entry[], typed: string): Entry[] {
   const words = typed.trim().split(/\s+/).filter(Boolean);
   const scored = entries.map((entry) => {
-    const text = `${entry.name} ${entry.note ?? ""}`;
+    const text = `${entry.name} ${entry.note ?? ""} ${entry.words ?? ""}`;
     const each = words.map((word) => Math.max(score(entry.name, word) * 2, score(text, word)));
     return { entry, points: each.includes(0) ? -1 : each.reduce((a, b) => a + b, 0) };
   });
   return scored.filter((s) => s.points >= 0).sort((a, b) => b.points - a.points).map((s) => s.entry);
+}
+
+/** What can be done is offered once: by the page in view, if that does it. Other things may well be called the same. */
+export function withoutTwins(entries: Entry[]): Entry[] {
+  const here = new Set(entries.filter((e) => e.group === ON_PAGE).map((e) => e.name));
+  return entries.filter((e) => e.group === ON_PAGE || !DOING.includes(e.group) || !here.has(e.name));
 }
 
 /** Together by group, in the order in which the groups first appear. */

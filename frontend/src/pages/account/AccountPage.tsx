@@ -1,8 +1,9 @@
 /** One's own account: what it may, its tokens, its secrets, who is told of its jobs, its password. */
 import { Button, NativeSelect, PasswordInput, TextInput } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { useState, type FormEvent } from "react";
+import { useEffect, useRef, useState, type FormEvent } from "react";
 import { post, type ApiError } from "../../api/client";
+import { usePaletteCommands } from "../../app/palette/commands";
 import type { PageProps } from "../../app/pages";
 import type { KeptArtifactPage, Me, Page, Token, TokenMade } from "../../api/types";
 import { useRead } from "../../live/hooks";
@@ -46,6 +47,7 @@ function Tokens() {
   const [making, setMaking] = useState(false);
   const [ending, setEnding] = useState<Token | null>(null);
   const view = useRead<Page<Token>>("/me/tokens");
+  usePaletteCommands([{ name: "New token", words: "for programs and CI", run: () => setMaking(true) }]);
   const tokens = view.data?.results;
   return (
     <Card title="Tokens" flush aside={<><Command text="hydractl token list" /><Button onClick={() => setMaking(true)}>New token…</Button></>}>
@@ -77,21 +79,33 @@ function MakeToken({ onClose }: { onClose: () => void }) {
   );
 }
 
+/** Where the palette leads for another password, from this page and from all others. */
+function useFirst() {
+  const field = useRef<HTMLInputElement>(null);
+  const focus = () => field.current?.focus();
+  usePaletteCommands([{ name: "Change your password", run: focus }]);
+  useEffect(() => {
+    if (location.hash === "#password") setTimeout(focus); // after the page itself has got the focus
+  }, []);
+  return field;
+}
+
 function Password({ me }: { me: Me }) {
   const [current, setCurrent] = useState("");
   const [password, setPassword] = useState("");
   const client = useQueryClient();
+  const first = useFirst();
   const change = useMutation<void, ApiError>({
     mutationFn: () => post<void>("/me/password", { current, password }),
     onSuccess: () => { setCurrent(""); setPassword(""); void client.invalidateQueries({ queryKey: ["read", "/me/tokens"] }); },
   });
-  const wrong = (field: string) => change.error?.errors.find((e) => e.field === field)?.message;
+  const wrong = (field: string) => change.error?.errors.filter((e) => e.field === field).map((e) => e.message).join(" ");
   const send = (e: FormEvent) => { e.preventDefault(); change.mutate(); };
   return (
     <Card title="Password" aside={<Command text="hydractl password" />}>
       <form className="password-form" onSubmit={send}>
         <input type="text" name="username" autoComplete="username" value={me.username} readOnly hidden />
-        <PasswordInput label="Present password" required autoComplete="current-password" value={current} error={wrong("current")} onChange={(e) => setCurrent(e.currentTarget.value)} />
+        <PasswordInput ref={first} label="Present password" required autoComplete="current-password" value={current} error={wrong("current")} onChange={(e) => setCurrent(e.currentTarget.value)} />
         <PasswordInput label="New password" description="At least ten characters" required autoComplete="new-password" value={password} error={wrong("password")} onChange={(e) => setPassword(e.currentTarget.value)} />
         <p className="small muted">Every token of yours ends, and every session but this one.</p>
         {change.error && change.error.errors.length === 0 && <Failed error={change.error} />}

@@ -4,6 +4,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { post, put, remove, type ApiError } from "../../api/client";
 import type { Notification, Page, Receiver, ReceiverKept } from "../../api/types";
+import { usePaletteCommands } from "../../app/palette/commands";
 import { hydractl } from "../../format/shell";
 import { ago, moment } from "../../format/units";
 import { useFollowed } from "../../live/hooks";
@@ -20,6 +21,7 @@ export function Receivers({ editable, email }: { editable: boolean; email: strin
   const [shown, setShown] = useState<string | null>(null);
   const view = useFollowed<Page<Receiver>>("/me/receivers");
   const receivers = view.data?.results;
+  usePaletteCommands(editable ? [{ name: "New receiver", words: "webhook mail hear of jobs", run: () => setPutting("new") }] : []);
   return (
     <Card title="Hear of your jobs" flush aside={<><Command text="hydractl receiver list" />{editable && <Button onClick={() => setPutting("new")}>New receiver…</Button>}</>}>
       {!receivers ? (view.error ? <div className="body"><Failed error={view.error} retry={() => void view.refetch()} /></div> : <Loading label="Loading receivers" />)

@@ -4,6 +4,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { put, remove, type ApiError } from "../../api/client";
 import type { Page, Secret } from "../../api/types";
+import { usePaletteCommands } from "../../app/palette/commands";
 import { hydractl } from "../../format/shell";
 import { ago, moment } from "../../format/units";
 import { useRead } from "../../live/hooks";
@@ -16,6 +17,7 @@ export function Secrets({ editable }: { editable: boolean }) {
   const [deleting, setDeleting] = useState<Secret | null>(null);
   const view = useRead<Page<Secret>>("/me/secrets");
   const secrets = view.data?.results;
+  usePaletteCommands(editable ? [{ name: "New secret", words: "password or key that jobs name", run: () => setPutting("") }] : []);
   return (
     <Card title="Secrets" flush aside={<><Command text="hydractl secret list" />{editable && <Button onClick={() => setPutting("")}>New secret…</Button>}</>}>
       {!secrets ? (view.error ? <div className="body"><Failed error={view.error} retry={() => void view.refetch()} /></div> : <Loading label="Loading secrets" />)

@@ -14,7 +14,7 @@ import { AccountTokens } from "./Tokens";
 import { barred, ROLES } from "./words";
 import { hydractl } from "../../format/shell";
 
-const wrongOf = (error: ApiError | null, field: string) => error?.errors.find((e) => e.field === field)?.message;
+const wrongOf = (error: ApiError | null, field: string) => error?.errors.filter((e) => e.field === field).map((e) => e.message).join(" ");
 const roleHelp = (role: string) => ROLES.find((r) => r.value === role)?.may;
 
 export function CreateAccount({ onClose }: { onClose: () => void }) {

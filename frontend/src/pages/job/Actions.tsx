@@ -1,7 +1,7 @@
 /** What can be done with one job, each with its `hydractl` form. */
 import { Button, NativeSelect, TextInput } from "@mantine/core";
 import { useMutation } from "@tanstack/react-query";
-import { useState, type ReactNode } from "react";
+import { useEffect, useState, type ReactNode } from "react";
 import { Link, useLocation } from "wouter";
 import { post, type ApiError } from "../../api/client";
 import type { FieldError, Job, Me } from "../../api/types";
@@ -12,14 +12,12 @@ import { QueueChoice } from "./QueueChoice";
 import { Carefully } from "../submit/Carefully";
 import { RULES_OF_ROLLBACK, ruleWords, type Rules } from "../submit/rollout";
 import { BackTo } from "./Revisions";
+import { choicesOf, handedOf, nameOf, type What } from "./can";
 import { isPriority } from "./priority";
 import { mayAct } from "./rights";
 import { hydractl } from "../../format/shell";
 
-type What = "kill" | "retry" | "priority" | "queue" | "scale" | "restart" | "rollback";
 const BUTTONS: Record<What, string> = { kill: "Kill", retry: "Run again", priority: "Priority", queue: "Move", scale: "Scale", restart: "Restart", rollback: "Roll back" };
-/** Before the job's number, where no button stands beside it. */
-const NAMES: Record<What, string> = { kill: "Kill", retry: "Run again", priority: "Change the priority of", queue: "Move", scale: "Scale", restart: "Restart tasks of", rollback: "Roll back" };
 
 interface Doing {
   title: string;
@@ -99,12 +97,15 @@ function Ask({ job, what, onClose }: { job: Job; what: What; onClose: () => void
 }
 
 export function Actions({ job, me }: { job: Job; me: Me }) {
-  const [asking, setAsking] = useState<What | null>(null);
   const over = ended(job.state);
   const can = mayAct(job, me);
-  const choices: What[] = !can || job.state === "SUCCEEDED" ? [] : over ? ["retry"] : [...(job.kind === "service" ? ["scale", "restart"] as const : []), ...((job.revision ?? 1) > 1 ? ["rollback"] as const : []), "priority", "queue", "kill"];
+  const choices = choicesOf(job, me);
   const stops = job.state === "KILLING";
-  usePaletteCommands(stops ? [] : choices.map((what) => ({ name: `${NAMES[what]} job ${job.id}`, words: job.name, run: () => setAsking(what) })));
+  const [asking, setAsking] = useState<What | null>(() => (stops ? null : handedOf(history.state, choices)));
+  useEffect(() => { // asked once: not again after a reload, or on the way back
+    if (history.state) history.replaceState(null, "");
+  }, []);
+  usePaletteCommands(stops ? [] : choices.map((what) => ({ name: nameOf(what, job.id), words: job.name, run: () => setAsking(what) })));
   const button = (what: What) => <Button key={what} variant="default" className={what === "kill" ? "ends" : undefined} disabled={stops} onClick={() => setAsking(what)}>{BUTTONS[what]}</Button>;
   return (
     <div className="row wrap">

@@ -1,5 +1,5 @@
 /** The job's groups and which comes after which, each with its tasks' states. */
-import { useRef } from "react";
+import { useLayoutEffect, useRef, useState, type RefObject } from "react";
 import type { Group } from "../../api/types";
 import { amounts } from "../../format/reason";
 import { count } from "../../format/units";
@@ -8,24 +8,36 @@ import { Card, State } from "../../ui/parts";
 import { useWidth } from "../../ui/width";
 import { CARD, dag, edgePath } from "./dag";
 
+/** What the tallest card needs: names and counts take as many lines as they are long. */
+function useTallest(box: RefObject<HTMLElement | null>): number {
+  const [tallest, setTallest] = useState(CARD.height);
+  useLayoutEffect(() => {
+    const cards = box.current?.querySelectorAll<HTMLElement>(".group-card") ?? [];
+    setTallest(Math.max(CARD.height, ...Array.from(cards, (card) => card.offsetHeight)));
+  });
+  return tallest;
+}
+
 export function GroupGraph({ kind, groups }: { kind: string; groups: Group[] }) {
   const box = useRef<HTMLDivElement>(null);
-  const d = dag(groups, useWidth(box) || undefined);
+  const d = dag(groups, useWidth(box) || undefined, useTallest(box));
   return (
     <Card title="Task groups" flush>
       <div className="dag-scroll" tabIndex={0} role="group" aria-label={`Task groups: ${groups.map((g) => g.after.length ? `${g.name} after ${g.after.join(" and ")}` : g.name).join("; ")}`}>
         <div ref={box}><div className="dag" style={{ width: d.width, height: d.height }}>
           <svg width={d.width} height={d.height} aria-hidden="true">
             <defs><marker id="tip" viewBox="0 0 8 8" refX="6" refY="4" markerWidth="7" markerHeight="7" orient="auto"><path d="M0 0L8 4L0 8z" fill="var(--line-strong)" /></marker></defs>
-            {d.edges.map((e) => <path key={`${e.from.group.no}-${e.to.group.no}`} d={edgePath(e, d.cardWidth)} fill="none" stroke="var(--line-strong)" strokeWidth="1.6" markerEnd="url(#tip)" />)}
+            {d.edges.map((e) => <path key={`${e.from.group.no}-${e.to.group.no}`} d={edgePath(e, d)} fill="none" stroke="var(--line-strong)" strokeWidth="1.6" markerEnd="url(#tip)" />)}
           </svg>
           {d.cards.map(({ group, x, y }) => (
-            <article key={group.no} className="group-card" style={{ left: x, top: y, width: d.cardWidth, height: CARD.height }} data-testid={`group-${group.name}`}>
-              <div className="row"><b className="clip grow" title={group.name}>{group.name}</b><State state={group.state} /></div>
-              <TasksBar group={group} />
-              <div className="small muted clip" title={groupText(group)}>{counts(kind, group)}</div>
-              <div className="small muted clip">{amounts(group.resources)} each</div>
-            </article>
+            <div key={group.no} className="group-place" style={{ left: x, top: y, width: d.cardWidth, height: d.cardHeight }}>
+              <article className="group-card" style={{ minHeight: CARD.height }} data-testid={`group-${group.name}`}>
+                <div className="row wrap"><b>{group.name}</b><State state={group.state} /></div>
+                <TasksBar group={group} />
+                <div className="small muted" title={groupText(group)}>{counts(kind, group)}</div>
+                <div className="small muted">{amounts(group.resources)} each</div>
+              </article>
+            </div>
           ))}
         </div></div>
       </div>

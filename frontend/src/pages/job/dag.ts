@@ -19,6 +19,7 @@ export interface Dag {
   width: number;
   height: number;
   cardWidth: number;
+  cardHeight: number;
   cards: Placed[];
   edges: Edge[];
 }
@@ -40,31 +41,32 @@ export function depths(groups: Group[]): Map<string, number> {
   return found;
 }
 
-/** room: the width that can be had without scrolling. */
-export function dag(groups: Group[], room = Infinity): Dag {
+/** room: the width that can be had without scrolling. cardHeight: what the tallest card needs. */
+export function dag(groups: Group[], room = Infinity, cardHeight = CARD.height): Dag {
   const depth = depths(groups);
   const columns: Group[][] = [];
   for (const g of groups) (columns[depth.get(g.name) ?? 0] ??= []).push(g);
   const between = (least: number, wanted: number, most: number) => Math.max(least, Math.min(wanted, most));
   const gapX = between(LEAST.gapX, (room - columns.length * CARD.width) / Math.max(1, columns.length - 1), CARD.gapX);
   const cardWidth = Math.floor(between(LEAST.width, (room + gapX) / Math.max(1, columns.length) - gapX, CARD.width));
-  const tallest = Math.max(1, ...columns.map((c) => c.length));
-  const height = tallest * (CARD.height + CARD.gapY) - CARD.gapY;
+  const longest = Math.max(1, ...columns.map((c) => c.length));
+  const step = cardHeight + CARD.gapY;
+  const height = longest * step - CARD.gapY;
   const cards = columns.flatMap((column, c) => {
-    const top = (height - (column.length * (CARD.height + CARD.gapY) - CARD.gapY)) / 2;
-    return column.map((group, r) => ({ group, x: c * (cardWidth + gapX), y: top + r * (CARD.height + CARD.gapY) }));
+    const top = (height - (column.length * step - CARD.gapY)) / 2;
+    return column.map((group, r) => ({ group, x: c * (cardWidth + gapX), y: top + r * step }));
   });
   const byName = new Map(cards.map((card) => [card.group.name, card]));
   const edges = cards.flatMap((to) => to.group.after.flatMap((name) => {
     const from = byName.get(name);
     return from ? [{ from, to }] : [];
   }));
-  return { width: columns.length * (cardWidth + gapX) - gapX, height, cardWidth, cards, edges };
+  return { width: columns.length * (cardWidth + gapX) - gapX, height, cardWidth, cardHeight, cards, edges };
 }
 
-export function edgePath({ from, to }: Edge, cardWidth: number): string {
-  const [x1, y1] = [from.x + cardWidth, from.y + CARD.height / 2];
-  const [x2, y2] = [to.x - 6, to.y + CARD.height / 2];
+export function edgePath({ from, to }: Edge, { cardWidth, cardHeight }: Pick<Dag, "cardWidth" | "cardHeight">): string {
+  const [x1, y1] = [from.x + cardWidth, from.y + cardHeight / 2];
+  const [x2, y2] = [to.x - 6, to.y + cardHeight / 2];
   const bend = Math.max(12, (x2 - x1) / 2);
   return `M${x1} ${y1}C${x1 + bend} ${y1} ${x2 - bend} ${y2} ${x2} ${y2}`;
 }

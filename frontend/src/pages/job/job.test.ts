@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Group, Job } from "../../api/types";
 import { valuesText } from "./arrays";
-import { CARD, dag, depths } from "./dag";
+import { CARD, dag, depths, edgePath } from "./dag";
 import { declares, healthState, pageOf } from "./Endpoints";
 import { append, cut, EMPTY, KEEP_LINES, matches } from "./log";
 import { logAddress, taskNamed } from "./params";
@@ -81,6 +81,11 @@ describe("the graph", () => {
     expect(d.edges).toHaveLength(2);
     expect(d.cards.map((c) => c.x)).toEqual([0, 0, CARD.width + CARD.gapX]);
     expect(Math.abs(d.cards[0]!.y - d.cards[1]!.y)).toBeGreaterThanOrEqual(CARD.height);
+  });
+  it("makes room for the tallest card, and leads from middle to middle", () => {
+    const tall = dag([group("a"), group("b"), group("c", ["a", "b"])], undefined, 150);
+    expect(tall.cards[1]!.y - tall.cards[0]!.y).toBeGreaterThanOrEqual(150);
+    expect(edgePath(tall.edges[0]!, tall)).toMatch(/^M206 75C/);
   });
   it("stands closer where room is scarce, and scrolls rather than become unreadable", () => {
     const chain = [group("a"), group("b", ["a"]), group("c", ["b"]), group("d", ["c"])];

@@ -7,10 +7,11 @@ import type { Me } from "../../api/types";
 import { useRead } from "../../live/hooks";
 import { Card, Command, Failed, Loading, Notice, useNow } from "../../ui/parts";
 import { Back } from "../../ui/Back";
+import { useCtrlEnter } from "../../ui/ctrlenter";
 import { useKept } from "../../ui/kept";
 import { SaveAs } from "../../ui/save";
 import { FileSlots, Parameters, wouldGoTo } from "../submit/Side";
-import { onCtrlEnter, Problems, Source, Warnings } from "../submit/Source";
+import { Problems, Source, Warnings } from "../submit/Source";
 import { localFiles, located, parse } from "../submit/source";
 import "../submit/submit.css";
 import type { Files } from "../submit/submitting";
@@ -62,6 +63,7 @@ function Editor({ start, known, me, fresh: handed = false }: { start: Draft; kno
   const unreadable = parsed.problems.map((p) => ({ ...fieldError("job", p.message), line: p.line, column: p.column }));
   const errors = parsed.value ? located(job, parsed) : unreadable;
   const save = () => { if (parsed.value && !send.isPending) send.mutate(); };
+  useCtrlEnter(save);
   const jump = (line: number) => area.current?.setSelectionRange(...lineOf(draft.job, line)) ?? undefined;
   return (
     <>
@@ -74,7 +76,7 @@ function Editor({ start, known, me, fresh: handed = false }: { start: Draft; kno
       {kept.found && <Back anew={kept.anew} />}
       {known && known.owner !== me.username && <Notice>Its jobs are <strong>{known.owner}</strong>&apos;s. What is written here has to be a job that you may submit as well.</Notice>}
       <div className="editor">
-        <div className="form" onKeyDown={onCtrlEnter(save)}>
+        <div className="form">
           <Times draft={draft} errors={form} set={set} />
           <Card flush title="Job file" aside={<span className="muted small">Its parameters <span className="mono">schedule_time</span> and <span className="mono">schedule_date</span> get the time</span>}>
             <Source text={draft.job} marked={new Set(errors.map((e) => e.line))} area={area} onChange={(text) => set({ job: text })} />

@@ -26,19 +26,24 @@ export function Runs({ schedule, signature }: { schedule: ScheduleDetail; signat
     <Card title="What became of its times" flush aside={<Command text={hydractl("schedule", "history", schedule.id)} />}>
       <Listed list={list} label="times" empty={<Empty title="It has started nothing yet" />}>{(runs) => (
         <Wide>
-          <table className="grid runs" aria-label="Times, the last one first">
+          <table className="grid stacked labelled runs" aria-label="Times, the last one first">
             <thead><tr><th>Time</th><th>Outcome</th><th>Job</th><th>Details</th></tr></thead>
-            <tbody>{runs.map((run) => (
-              <tr key={run.id}>
-                <td className="nowrap" title={moment(run.at)}>{inZone(run.at, schedule.zone)}{run.by !== null && <div className="muted small">by {run.by}</div>}</td>
-                <td><Became run={run} /></td>
-                <td>{run.job ? <Link href={`/jobs/${run.job.id}`}>#{run.job.id}</Link> : run.outcome === "started" ? <span className="muted">its history has ended</span> : "–"}</td>
-                <td className="wrap-any">{run.message || (run.times > 1 ? many(run.times, "time") : "")}</td>
-              </tr>
-            ))}</tbody>
+            <tbody>{runs.map((run) => <Row key={run.id} run={run} zone={schedule.zone} />)}</tbody>
           </table>
         </Wide>
       )}</Listed>
     </Card>
+  );
+}
+
+function Row({ run, zone }: { run: ScheduleRun; zone: string }) {
+  const details = run.message || (run.times > 1 ? many(run.times, "time") : "");
+  return (
+    <tr>
+      <td className="nowrap" title={moment(run.at)}>{inZone(run.at, zone)}{run.by !== null && <div className="muted small">by {run.by}</div>}</td>
+      <td data-label="Outcome"><Became run={run} /></td>
+      <td data-label="Job">{run.job ? <Link href={`/jobs/${run.job.id}`}>#{run.job.id}</Link> : run.outcome === "started" ? <span className="muted">its history has ended</span> : "–"}</td>
+      <td data-label={details ? "Details" : undefined} className="wrap-any">{details}</td>
+    </tr>
   );
 }

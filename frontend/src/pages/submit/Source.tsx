@@ -2,13 +2,6 @@
 import type { FieldError } from "../../api/types";
 import { whereOf } from "../../format/text";
 
-/** Ctrl+Enter submits from any field below, unless the field took the key for itself. */
-export const onCtrlEnter = (submit: () => void) => (e: React.KeyboardEvent) => {
-  if (e.key !== "Enter" || !(e.ctrlKey || e.metaKey) || e.defaultPrevented) return;
-  e.preventDefault();
-  submit();
-};
-
 export function Source({ text, marked, area, onChange }: {
   text: string; marked: Set<number>; area: React.RefObject<HTMLTextAreaElement | null>; onChange: (t: string) => void;
 }) {

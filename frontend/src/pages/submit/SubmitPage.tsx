@@ -12,7 +12,7 @@ import { SaveAs } from "../../ui/save";
 import { fromSpec } from "./document";
 import { Form } from "./Form";
 import { FileSlots, Parameters, Summary } from "./Side";
-import { onCtrlEnter, Problems, Source, Warnings } from "./Source";
+import { Problems, Source, Warnings } from "./Source";
 import { ruleWords, type Rules } from "./rollout";
 import { EXAMPLE, localFiles, located, parse, submitCommand, type Parsed } from "./source";
 import { Underway, WhatChanges } from "./Updating";
@@ -97,7 +97,7 @@ function Editor({ me, start, from, update = false }: { me: Me; start: string; fr
       </div>
       {kept.found && <Back anew={kept.anew} />}
       {service ? <Underway job={service.job} rules={rules} errors={errors} set={(next) => { setRules(next); send.reset(); }} /> : from && <Origin from={from} />}
-      <div className="editor" onKeyDown={onCtrlEnter(submit)}>
+      <div className="editor">
         {view === "form" && parsed.value ? <Form text={text} value={parsed.value} errors={errors} change={(next) => write({ text: next })} />
           : <Card flush title="Job file" aside={<span className="muted small">{view === "form" ? "The form comes back when this is a job file" : "YAML or JSON"}</span>}>
             <Source text={text} marked={new Set(errors.map((e) => e.line))} area={area} onChange={(next) => write({ text: next })} />

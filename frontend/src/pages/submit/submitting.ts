@@ -4,6 +4,7 @@ import { useEffect, useMemo, useState } from "react";
 import { useLocation } from "wouter";
 import { API, ApiError, call, post, put, within } from "../../api/client";
 import type { Checked, Job } from "../../api/types";
+import { useCtrlEnter } from "../../ui/ctrlenter";
 import type { Rules } from "./rollout";
 import { localFiles, withUploads, withValues, type Parsed } from "./source";
 import { upload } from "./upload";
@@ -60,7 +61,9 @@ export function useSubmit(parsed: Parsed, values: Values, files: Files, text: st
     },
     onError: () => setProgress({}),
   });
-  return { send, submit: () => { if (parsed.value && !send.isPending) send.mutate(); }, progress };
+  const once = () => { if (parsed.value && !send.isPending) send.mutate(); };
+  useCtrlEnter(once);
+  return { send, submit: once, progress };
 }
 
 /** What the server would say, asked for when the writing pauses. Files that are still to be sent count as there. */
