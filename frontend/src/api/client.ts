@@ -50,7 +50,7 @@ export function within(part: string, error: ApiError): ApiError {
 
 /** With what it says of fields in its text, for dialogs that have one place for all. */
 export function withFields(error: ApiError): ApiError {
-  return new ApiError(error.status, error.title, [error.detail, ...error.errors.map((e) => `${e.field}: ${e.message}; ${e.remedy ?? ""}`)].filter(Boolean).join(" "));
+  return new ApiError(error.status, error.title, [error.detail, ...error.errors.map((e) => [[e.field, e.message].filter(Boolean).join(": "), e.remedy].filter(Boolean).join("; "))].filter(Boolean).join(" "));
 }
 
 export interface CallOptions {

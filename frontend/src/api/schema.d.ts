@@ -1829,6 +1829,16 @@ export interface components {
             /** @default null */
             parent?: number | null;
         };
+        /** @description ``version``: whose content comes into force again, as a new version. ``force``: as of a push. */
+        PolicyRollbackRequest: {
+            /** @default false */
+            force?: boolean;
+            /** @description What changes, and why; not blank */
+            message: string;
+            /** @default null */
+            parent?: number | null;
+            version: number;
+        };
         /** @description A TCP port the node finds for each container: its number is in the container's HYDRA_PORT_<NAME>. */
         PortSpec: {
             name: string;

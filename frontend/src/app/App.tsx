@@ -15,12 +15,12 @@ import { rememberSignedIn, useMe } from "./session";
 function Inside() {
   const me = useMe();
   const [path] = useLocation();
-  const signedIn = me.data !== undefined;
+  const username = me.data?.username;
   useEffect(() => {
-    if (!signedIn) return;
+    if (username === undefined) return;
     live.start();
-    rememberSignedIn();
-  }, [signedIn]);
+    rememberSignedIn(username);
+  }, [username]);
   if (me.error && (me.error.status === 401 || me.error.status === 403)) {
     return <Redirect to={`/login?next=${encodeURIComponent(path + location.search)}`} replace />;
   }

@@ -2,8 +2,9 @@
 import { useQuery } from "@tanstack/react-query";
 import { call, API, ApiError, get } from "../api/client";
 import type { Me } from "../api/types";
-import { load, save } from "../ui/kept";
+import { forgetOthers, load, save } from "../ui/tabstore";
 
+const NOBODY = ""; // it is read before anybody has signed in
 const SIGNED_IN = "signed-in";
 
 export function useMe() {
@@ -25,7 +26,7 @@ export async function signOut(): Promise<void> {
       return;
     }
   }
-  save(SIGNED_IN, null);
+  forgetOthers(sessionStorage, null);
   location.assign("/login");
 }
 
@@ -33,13 +34,15 @@ export async function signIn(username: string, password: string): Promise<void> 
   await call(`${API}/auth/session`, { method: "POST", json: { username, password } });
 }
 
-export function rememberSignedIn(): void {
-  save(SIGNED_IN, "true");
+/** Also that the tab is this account's: what another wrote in it is gone. */
+export function rememberSignedIn(username: string): void {
+  forgetOthers(sessionStorage, username);
+  save(sessionStorage, NOBODY, SIGNED_IN, {});
 }
 
 /** Whether somebody was brought to the sign-in page who was signed in, in this tab, and has not signed out in it. */
 export function thrownOut(search: string): boolean {
-  return new URLSearchParams(search).has("next") && load(SIGNED_IN) === true;
+  return new URLSearchParams(search).has("next") && load(sessionStorage, NOBODY, SIGNED_IN) !== null;
 }
 
 /** Where to go after signing in: a path of this site only, never another one. */

@@ -1,5 +1,20 @@
 import { describe, expect, it } from "vitest";
-import { quote, unquoted } from "./shell";
+import { needsNoShell, quote, shellText, shellWords, unquoted } from "./shell";
+
+describe("a command that needs a shell", () => {
+  it("is one that a shell makes something else of than its words", () => {
+    for (const text of ["ls $HOME | wc", "a && b", "a\nb", "A=1 env", "ls *.txt", 'echo "$A"', "it's", "cd ~", "echo {1,2}", "a > b"]) expect(needsNoShell(text), text).toBe(false);
+    for (const text of ["python t.py --n=3", "echo 'a | b $C'", 'echo "a | b"', "echo \\$A", 'echo "\\$A"', " true \n", ""]) expect(needsNoShell(text), text).toBe(true);
+  });
+});
+
+describe("a command with a shell and without", () => {
+  it("means the same after it was changed and changed back", () => {
+    for (const text of ["a | b > $C", "for i in 1 2; do\n  echo $i\ndone > out", "python t.py 'a b'", ""]) expect(shellText(shellWords(text))).toBe(text);
+    expect(shellWords("ls $HOME | wc")).toEqual(["sh", "-c", "ls $HOME | wc"]);
+    expect(shellText(["echo", "two words", "$A"])).toBe("echo 'two words' '$A'");
+  });
+});
 
 describe("words of a command", () => {
   it("are the same after a shell's text was made of them", () => {

@@ -13,6 +13,25 @@ export function unquoted(text: string): string[] {
   return found.map((word) => word.replace(/'([^']*)'|"((?:[^"\\]|\\[\s\S])*)"|\\([\s\S])/g, (_, plain?: string, twice?: string, one?: string) => plain ?? twice?.replace(/\\(["\\$`])/g, "$1") ?? one ?? ""));
 }
 
+/** Whether a command means the same word by word, without a shell that reads it. */
+export function needsNoShell(text: string): boolean {
+  const bare = text.trim().replace(/'[^']*'|"((?:[^"\\]|\\[\s\S])*)"|\\[\s\S]/g, (_, twice?: string) => twice?.replace(/\\[\s\S]/g, "").replace(/[^$`]/g, "") ?? "");
+  return !/[|&;<>()$`*?[\]{}~#!\n'"\\]|^\w+=/.test(bare);
+}
+
+const SHELL = ["sh", "-c"];
+
+/** A command for a shell as a program and its arguments: the shell is the program where one is needed. */
+export function shellWords(text: string): string[] {
+  return needsNoShell(text) ? unquoted(text) : [...SHELL, text];
+}
+
+/** The other way round. */
+export function shellText(words: string[]): string {
+  const [script] = words.slice(SHELL.length);
+  return script !== undefined && words.length === 3 && SHELL.every((word, i) => words[i] === word) ? script : words.map(quote).join(" ");
+}
+
 /** `hydractl` and its arguments, one a word; what is false or missing is left out. */
 export function hydractl(...words: Word[]): string {
   const said = words.filter((word) => word !== false && word !== null && word !== undefined);

@@ -161,7 +161,7 @@ describe("a lost connection", () => {
     socket.start();
     latest().onopen?.();
     latest().onclose?.({ code: CLOSE_NOT_SIGNED_IN });
-    expect(socket.liveness().state).toBe("connecting");
+    expect(socket.liveness()).toMatchObject({ state: "reconnecting", since: clock.now() });
     socket.start();
     latest().onopen?.();
     expect(wires).toHaveLength(2);

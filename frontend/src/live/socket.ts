@@ -61,14 +61,6 @@ export class LiveSocket {
     this.open();
   }
 
-  stop(): void {
-    this.stopped = true;
-    this.dropWire();
-    this.attempt = 0;
-    this.lostAt = null;
-    this.become({ state: "connecting" });
-  }
-
   /** Try at once instead of at the end of the wait: the network is back, or somebody asked. */
   retryNow(): void {
     if (this.stopped || this.status.state === "live") return;
@@ -156,12 +148,10 @@ export class LiveSocket {
   private closed(code: number): void {
     this.dropWire();
     if (this.stopped) return;
-    if (code === CLOSE_NOT_SIGNED_IN) {
-      this.stop();
-      return this.onSignedOut();
-    }
     this.lostAt ??= this.clock.now();
+    this.stopped = code === CLOSE_NOT_SIGNED_IN;
     this.become({ state: "reconnecting", since: this.lostAt, attempt: this.attempt });
+    if (this.stopped) return this.onSignedOut();
     this.timer(() => this.open(), delayMs(this.attempt++, this.clock.random()));
   }
 

@@ -1,52 +1,52 @@
-/** What is kept in this tab, such as what is written and not sent yet: leaving the page, or a reload, loses nothing. */
-import { useCallback, useState } from "react";
+/** What is written and not sent yet is kept in this tab: leaving the page, or a reload, loses nothing. */
+import { useCallback, useEffect, useState } from "react";
+import { clear, load, save } from "./tabstore";
 
 export interface Kept<T> {
   value: T;
   set: (next: T) => void;
   /** It was written before the page was opened. */
   found: boolean;
+  /** The revision that it was written for. */
+  of: number;
+  /** The browser keeps nothing: a reload would lose it. */
+  unkept: boolean;
   /** It was sent: nothing is kept any more. */
   forget: () => void;
   /** Away with it. */
   anew: () => void;
 }
 
-const keyOf = (name: string): string => `hydra.kept.${name}`;
-
-export function load<T>(name: string): T | null {
-  try {
-    return JSON.parse(sessionStorage.getItem(keyOf(name)) ?? "null") as T | null;
-  } catch {
-    return null;
-  }
+interface Options {
+  /** The revision of what is changed by it. */
+  of?: number;
+  /** It begins with `start`, whatever was kept. */
+  fresh?: boolean;
 }
 
-export function save(name: string, text: string | null): void {
-  try {
-    if (text === null) sessionStorage.removeItem(keyOf(name));
-    else sessionStorage.setItem(keyOf(name), text);
-  } catch {
-    // The browser keeps nothing, and says so to nobody: what is written is on the screen.
-  }
-}
-
-/** `name`: of the account and of what is written. `fresh`: it begins with `start`, whatever was kept. */
-export function useKept<T extends object>(name: string, start: T, fresh = false): Kept<T> {
-  const [began] = useState(() => (fresh ? null : load<T>(name)));
+/** `name`: of what is written, by `account`. */
+export function useKept<T extends object>(account: string, name: string, start: T, { of = 0, fresh = false }: Options = {}): Kept<T> {
+  const [began] = useState(() => (fresh ? null : load(sessionStorage, account, name)));
   const [found, setFound] = useState(began !== null);
-  const [value, setValue] = useState<T>(began ?? start);
+  const [writtenFor, setWrittenFor] = useState(typeof began?.of === "number" ? began.of : of);
+  const [value, setValue] = useState<T>({ ...start, ...(began?.value as Partial<T> | undefined) });
+  const [unkept, setUnkept] = useState(false);
   const [first] = useState(() => JSON.stringify(start));
+  const keep = useCallback((next: T) => setUnkept(!save(sessionStorage, account, name, { of: writtenFor, value: next })), [account, name, writtenFor]);
+  useEffect(() => { if (fresh) keep(start); }, []); // eslint-disable-line -- what was handed over once is there after a reload
   const set = useCallback((next: T) => {
-    const text = JSON.stringify(next);
     setValue(next);
-    save(name, text === first ? null : text);
-  }, [name, first]);
-  const forget = useCallback(() => save(name, null), [name]);
-  const anew = useCallback(() => {
-    save(name, null);
+    if (JSON.stringify(next) === first) clear(sessionStorage, account, name);
+    else keep(next);
+  }, [account, name, first, keep]);
+  const forget = useCallback(() => {
+    clear(sessionStorage, account, name);
     setFound(false);
+  }, [account, name]);
+  const anew = useCallback(() => {
+    forget();
+    setWrittenFor(of);
     setValue(JSON.parse(first) as T);
-  }, [name, first]);
-  return { value, set, found, forget, anew };
+  }, [forget, of, first]);
+  return { value, set, found, of: writtenFor, unkept, forget, anew };
 }

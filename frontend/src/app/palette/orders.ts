@@ -34,7 +34,7 @@ export function orderIn(typed: string, me: Me): Order | null {
 /** Which jobs it may be about, in the words of the job list. */
 export function queriesOf({ what, of }: Order, me: Me): string[] {
   const states = what === "retry" ? ["FAILED", "KILLED"] : ["live"];
-  const kind = what === "scale" || what === "restart" ? { kind: "service" } : {};
+  const kind: Record<string, string> = what === "scale" || what === "restart" ? { kind: "service" } : {};
   return states.map((state) => new URLSearchParams({ page_size: String(SIZE), state, ...kind, ...(of ? { name: of } : { owner: me.username }) }).toString());
 }
 

@@ -4,6 +4,7 @@ import { some } from "../../testing";
 import { weeksOf } from "./model/calendar";
 import { overrideCommand, pushCommand } from "./model/commands";
 import { complete } from "./model/complete";
+import { memory } from "../../ui/memory";
 import { load, save } from "./model/draft";
 import { guardRows, guardsFrom } from "./model/guards";
 import { amountOf, limitWord, totals, typed } from "./model/limits";
@@ -239,16 +240,12 @@ describe("overrides", () => {
 });
 
 describe("the draft", () => {
-  const store = (): Storage => {
-    const held = new Map<string, string>();
-    return { getItem: (k: string) => held.get(k) ?? null, setItem: (k: string, v: string) => void held.set(k, v), removeItem: (k: string) => void held.delete(k) } as Storage;
-  };
   it("is found again, and what is no draft is none", () => {
-    const s = store();
+    const s = memory();
     expect(load(s, "ann")).toBeNull();
     expect(save(s, "ann", { text: "queues: {}", base: 3, savedAt: 1 })).toBe(true);
     expect(load(s, "ann")).toEqual({ text: "queues: {}", base: 3, savedAt: 1 });
-    s.setItem("hydra.policy.draft.ann", "not json");
+    s.setItem("hydra.kept.ann/policy", "not json");
     expect(load(s, "ann")).toBeNull();
   });
 });

@@ -1,6 +1,6 @@
 /** A schedule that is made or changed: its times as a form, its job file as text. The server says what both come to while they are written. */
 import { Button } from "@mantine/core";
-import { useMemo, useRef, useState, type ReactNode } from "react";
+import { useEffect, useMemo, useRef, useState, type ReactNode } from "react";
 import { Link } from "wouter";
 import { fieldError } from "../../api/client";
 import type { Me } from "../../api/types";
@@ -28,11 +28,10 @@ function handedOver(): { job?: string; set?: Record<string, string> } {
 }
 
 export function NewSchedule({ me }: { me: Me }) {
-  const [start] = useState(() => {
-    const { job, set } = handedOver();
-    return fresh(Intl.DateTimeFormat().resolvedOptions().timeZone || "UTC", job, set);
-  });
-  return <Editor start={start} me={me} fresh={"job" in handedOver()} />;
+  const [{ job, set }] = useState(handedOver);
+  const [start] = useState(() => fresh(Intl.DateTimeFormat().resolvedOptions().timeZone || "UTC", job, set));
+  useEffect(() => history.replaceState(null, ""), []); // once: a reload finds what has been written since
+  return <Editor start={start} me={me} fresh={job !== undefined} />;
 }
 
 export function ChangeSchedule({ id, me }: { id: string; me: Me }) {
@@ -51,7 +50,8 @@ function others(value: Record<string, unknown>): Record<string, unknown> {
 }
 
 function Editor({ start, known, me, fresh: handed = false }: { start: Draft; known?: ScheduleDetail; me: Me; fresh?: boolean }) {
-  const kept = useKept<Draft>(`${me.username}.schedule.${known ? `${known.id}.${known.revision}` : ""}`, start, handed);
+  const revision = known?.revision ?? 0;
+  const kept = useKept<Draft>(me.username, `schedule/${known?.id ?? ""}`, start, { of: revision, fresh: handed });
   const draft = kept.value;
   const [files, setFiles] = useState<Files>({});
   const area = useRef<HTMLTextAreaElement>(null);
@@ -73,7 +73,7 @@ function Editor({ start, known, me, fresh: handed = false }: { start: Draft; kno
         <Button loading={send.isPending} disabled={!parsed.value} onClick={save}>{known ? "Change" : "Create"}</Button>
       </div>
       <div className="row"><Command text={command(draft, known?.id)} /></div>
-      {kept.found && <Back anew={kept.anew} />}
+      <Back kept={kept} revision={revision} anew={() => { kept.anew(); send.reset(); }} />
       {known && known.owner !== me.username && <Notice>Its jobs are <strong>{known.owner}</strong>&apos;s. What is written here has to be a job that you may submit as well.</Notice>}
       <div className="editor">
         <div className="form">
@@ -91,7 +91,7 @@ function Editor({ start, known, me, fresh: handed = false }: { start: Draft; kno
           {parsed.value && <Parameters value={others(parsed.value)} values={draft.set} errors={form} set={(name, typed) => set({ set: { ...draft.set, [name]: typed } })} />}
           {parsed.value && <FileSlots wanted={localFiles(parsed.value)} files={files} progress={progress} set={(source, file) => setFiles({ ...files, [source]: file })} />}
           {preview.error && !preview.error.errors.length && <Notice kind="warn">It could not be checked: {preview.error.detail || preview.error.title}</Notice>}
-          <Leave known={known}>Nothing is kept before you {known ? "change" : "create"} it.</Leave>
+          <Leave known={known}>Only this tab keeps it before you {known ? "change" : "create"} it.</Leave>
         </div>
       </div>
     </>

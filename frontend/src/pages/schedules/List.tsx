@@ -37,8 +37,8 @@ export function List({ me }: { me: Me }) {
         {makes && <Button renderRoot={(props) => <Link href="/schedules/new" {...props} />}>New schedule</Button>}
       </div>
       <div className="filters" role="search" aria-label="Filter schedules">
-        <Typed maxLength={150} label="Name" value={params.get("name") ?? ""} set={(name) => set({ name })} />
-        <Typed maxLength={150} label="Owner" value={params.get("owner") ?? ""} set={(owner) => set({ owner })} />
+        <Typed maxLength={150} label="Name" value={params.get("name") ?? ""} set={(name) => set({ name: name.trim() })} />
+        <Typed maxLength={150} label="Owner" value={params.get("owner") ?? ""} set={(owner) => set({ owner: owner.trim() })} />
       </div>
       {view.error && page && <Stale since={view.dataUpdatedAt} now={now} why={view.error.detail || undefined} />}
       <Card flush label="Schedules">

@@ -3,7 +3,7 @@ import { Button, NativeSelect, TextInput, Textarea } from "@mantine/core";
 import { useEffect, useState } from "react";
 import type { FieldError } from "../../api/types";
 import { RESOURCES } from "../../format/resources";
-import { quote, unquoted } from "../../format/shell";
+import { shellText, shellWords } from "../../format/shell";
 import { Card } from "../../ui/parts";
 import { QueueChoice } from "../job/QueueChoice";
 import { at, numberOr, readPairs, textAt, withAdded, withField, words, writePairs, type Path } from "./document";
@@ -66,10 +66,10 @@ function GroupForm({ no, only, ...props }: FormProps & { no: number; only: boole
   );
 }
 
-/** A command for a shell is one text, without one a list of words; the change keeps what was written. */
+/** A command for a shell is one text, without one a list of words; what was written means the same, and comes back. */
 function inShell(text: string, value: unknown, group: Path, shell: boolean): string {
   const command = at(value, [...group, "command"]);
-  const next = shell ? (Array.isArray(command) ? command.map((word) => quote(String(word))).join(" ") : command) : typeof command === "string" ? unquoted(command) : command;
+  const next = shell ? (Array.isArray(command) ? shellText(command.map(String)) : command) : typeof command === "string" ? shellWords(command) : command;
   return withField(withField(text, [...group, "shell"], shell || undefined), [...group, "command"], next ?? "");
 }
 

@@ -1,6 +1,5 @@
 /** What of one's account a job names: receivers that are told of it, and secrets that its tasks get. */
 import { Button, NativeSelect, TextInput } from "@mantine/core";
-import { Link } from "wouter";
 import type { Page, Receiver, Secret } from "../../api/types";
 import { useRead } from "../../live/hooks";
 import { Choices } from "../../ui/choices";
@@ -36,7 +35,7 @@ export function SecretsField({ text, value, errors, change, path }: FormProps & 
       {wrong(errors, path) && <div className="mantine-InputWrapper-error">{wrong(errors, path)}</div>}
       <div className="row wrap">
         <Button size="compact-sm" variant="default" disabled={known.length === 0} onClick={add}>Use a secret</Button>
-        {known.length === 0 && <span className="small muted">You have none yet: <Link href="/account" target="_blank">your account</Link> keeps them.</span>}
+        {known.length === 0 && <span className="small muted">You have none yet: <a href="/account" target="_blank" rel="noopener">your account</a> keeps them.</span>}
       </div>
     </fieldset>
   );

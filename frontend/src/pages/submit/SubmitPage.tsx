@@ -61,15 +61,16 @@ function unreadable(parsed: Parsed) {
   return parsed.problems.map((p) => ({ ...fieldError("job", p.message), line: p.line, column: p.column }));
 }
 
-/** Under which it is kept: an update is of a revision. */
-function nameOf(me: Me, from: Job | undefined, update: boolean): string {
-  return `${me.username}.${update ? `update.${from?.id}.${from?.revision ?? 1}` : `submit.${from?.id ?? ""}`}`;
+function useWritten(me: Me, start: string, from: Job | undefined, update: boolean) {
+  const revision = update ? (from?.revision ?? 1) : 0;
+  const kept = useKept<Written>(me.username, `${update ? "update" : "submit"}/${from?.id ?? ""}`, { text: start, values: {} }, { of: revision });
+  return { ...kept, revision };
 }
 
 function Editor({ me, start, from, update = false }: { me: Me; start: string; from?: Job; update?: boolean }) {
   const [view, setView] = useView();
   const [, go] = useLocation();
-  const kept = useKept<Written>(nameOf(me, from, update), { text: start, values: {} });
+  const kept = useWritten(me, start, from, update);
   const { text, values } = kept.value;
   const [files, setFiles] = useState<Files>({});
   const area = useRef<HTMLTextAreaElement>(null);
@@ -95,7 +96,7 @@ function Editor({ me, start, from, update = false }: { me: Me; start: string; fr
         {!update && <Button variant="default" disabled={!parsed.value} onClick={() => go("/schedules/new", { state: { job: text, set: values } })}>Schedule it</Button>}
         <Button loading={send.isPending} disabled={!parsed.value} onClick={submit}>{update ? "Roll out" : "Submit"}</Button>
       </div>
-      {kept.found && <Back anew={kept.anew} />}
+      <Back kept={kept} revision={kept.revision} anew={() => { kept.anew(); send.reset(); }} />
       {service ? <Underway job={service.job} rules={rules} errors={errors} set={(next) => { setRules(next); send.reset(); }} /> : from && <Origin from={from} />}
       <div className="editor">
         {view === "form" && parsed.value ? <Form text={text} value={parsed.value} errors={errors} change={(next) => write({ text: next })} />

@@ -56,8 +56,9 @@ export function useSubmit(parsed: Parsed, values: Values, files: Files, text: st
   const send = useMutation<Job, ApiError>({
     mutationFn: () => submit(parsed, values, files, key, (source, sent) => setProgress((p) => ({ ...p, [source]: sent })), update),
     onSuccess: (job) => {
+      if (job.unchanged) return;
       sent();
-      if (!job.unchanged) go(`/jobs/${job.id}`);
+      go(`/jobs/${job.id}`);
     },
     onError: () => setProgress({}),
   });

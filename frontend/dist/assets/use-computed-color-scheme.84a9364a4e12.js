@@ -1,1 +1,0 @@
-import{ot as e,st as t}from"./index.c57361ca892b.js";function n(n,r={getInitialValueInEffect:!0}){let i=t(n,r),{colorScheme:a}=e();return a===`auto`?i:a}export{n as t};
