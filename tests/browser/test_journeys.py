@@ -159,3 +159,38 @@ def test_a_job_file_that_is_left_is_there_again_until_it_is_sent(signed_in: Page
     signed_in.goto("/submit?view=text")
     expect(source).not_to_have_value(re.compile("^name: kept"))
     expect(signed_in.get_by_text("is back, and not sent yet")).to_be_hidden()
+
+
+def test_a_schedule_begun_from_a_job_file_is_there_after_a_reload(signed_in: Page) -> None:
+    signed_in.goto("/submit?view=text")
+    signed_in.get_by_role("textbox", name="Job file").fill("name: handed\ngroups:\n  - {name: g, command: ['true']}\n")
+    signed_in.get_by_role("button", name="Schedule it").click()
+    name = signed_in.get_by_role("textbox", name="Name", exact=True).first
+    name.fill("every-night")
+    signed_in.reload()
+    expect(name).to_have_value("every-night")
+    expect(signed_in.get_by_role("textbox", name="Job file")).to_have_value(re.compile("^name: handed"))
+    signed_in.get_by_role("button", name="Begin anew").click()
+    expect(name).not_to_have_value("every-night")
+
+
+def test_a_command_comes_back_when_it_was_tried_without_a_shell(signed_in: Page) -> None:
+    signed_in.goto("/submit?view=form")
+    command = signed_in.get_by_role("textbox", name="Command")
+    command.fill('for i in 1 2; do echo "$i"; done > out\ncat out | wc')
+    shell = signed_in.get_by_role("checkbox", name="Run it by a shell")
+    shell.uncheck()
+    expect(command).to_have_value(re.compile('^sh\n-c\nfor i in 1 2; do echo "\\$i"'))
+    shell.check()
+    expect(command).to_have_value('for i in 1 2; do echo "$i"; done > out\ncat out | wc')
+
+
+def test_what_was_written_is_nobodys_after_a_sign_out(page: Page, site: Stack) -> None:
+    sign_in(page, "tenant", site.home.secrets()["tenant_password"])
+    page.goto("/submit?view=text")
+    page.get_by_role("textbox", name="Job file").fill("name: secret\n")
+    kept = "Object.keys(sessionStorage).filter((key) => key.startsWith('hydra.kept.tenant/'))"
+    assert page.evaluate(kept) == ["hydra.kept.tenant/submit/"]
+    page.get_by_role("button", name="Sign out").click()
+    page.wait_for_url(re.compile("/login"))
+    assert page.evaluate(kept) == []

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { needsNoShell, quote, shellText, shellWords, unquoted } from "./shell";
+import { linesAsWords, needsNoShell, quote, shellText, shellWords, unquoted } from "./shell";
 
 describe("a command that needs a shell", () => {
   it("is one that a shell makes something else of than its words", () => {
@@ -12,6 +12,8 @@ describe("a command with a shell and without", () => {
   it("means the same after it was changed and changed back", () => {
     for (const text of ["a | b > $C", "for i in 1 2; do\n  echo $i\ndone > out", "python t.py 'a b'", ""]) expect(shellText(shellWords(text))).toBe(text);
     expect(shellWords("ls $HOME | wc")).toEqual(["sh", "-c", "ls $HOME | wc"]);
+    expect(linesAsWords("sh\n-c\nfor i in 1\n\ndo true; done")).toEqual(["sh", "-c", "for i in 1\n\ndo true; done"]);
+    expect(linesAsWords("python\nt.py\n")).toEqual(["python", "t.py"]);
     expect(shellText(["echo", "two words", "$A"])).toBe("echo 'two words' '$A'");
   });
 });

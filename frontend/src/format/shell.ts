@@ -26,7 +26,13 @@ export function shellWords(text: string): string[] {
   return needsNoShell(text) ? unquoted(text) : [...SHELL, text];
 }
 
-/** The other way round. */
+/** Words written one a line; what a shell is to run has lines of its own. */
+export function linesAsWords(text: string): string[] {
+  const lines = text.split("\n");
+  return SHELL.every((word, i) => lines[i] === word) ? [...SHELL, lines.slice(SHELL.length).join("\n")] : lines.filter((line) => line !== "");
+}
+
+/** The other way round from `shellWords`. */
 export function shellText(words: string[]): string {
   const [script] = words.slice(SHELL.length);
   return script !== undefined && words.length === 3 && SHELL.every((word, i) => words[i] === word) ? script : words.map(quote).join(" ");

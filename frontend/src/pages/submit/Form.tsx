@@ -3,7 +3,7 @@ import { Button, NativeSelect, TextInput, Textarea } from "@mantine/core";
 import { useEffect, useState } from "react";
 import type { FieldError } from "../../api/types";
 import { RESOURCES } from "../../format/resources";
-import { shellText, shellWords } from "../../format/shell";
+import { linesAsWords, shellText, shellWords } from "../../format/shell";
 import { Card } from "../../ui/parts";
 import { QueueChoice } from "../job/QueueChoice";
 import { at, numberOr, readPairs, textAt, withAdded, withField, words, writePairs, type Path } from "./document";
@@ -104,7 +104,7 @@ function Lines({ text, value, errors, change, label, path, hint }: Of & { hint: 
 function CommandField({ text, value, errors, change, path, shell }: Omit<Of, "label"> & { shell: boolean }) {
   const found = at(value, path);
   const there = Array.isArray(found) ? found.map(String).join("\n") : textAt(value, path);
-  const [typed, type] = useTyped(there, (next) => change(withField(text, path, shell ? next : next.split("\n").filter((l) => l !== ""))));
+  const [typed, type] = useTyped(there, (next) => change(withField(text, path, shell ? next : linesAsWords(next))));
   return (
     <Textarea className="mono-input" label="Command" description={shell ? "Lines of a shell" : "The program and its arguments, one a line"} mt={10} autosize minRows={2} spellCheck={false}
       value={typed} error={wrong(errors, path)} onChange={(e) => type(e.currentTarget.value)} />
