@@ -1,1 +1,0 @@
-import{ct as e,lt as t}from"./index.401257a87623.js";function n(n,r={getInitialValueInEffect:!0}){let i=t(n,r),{colorScheme:a}=e();return a===`auto`?i:a}export{n as t};
