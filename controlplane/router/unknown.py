@@ -39,12 +39,11 @@ def queue_seen(user: User, path: str, partition: str) -> str:
         return "no policy is in force, so there are no queues"
     seen, at = sight(user, now.tree), now.tree.index.get(path)
     if at is None or not seen.see[at]:
-        return _said(
-            "queue", path, [now.tree.rows[row].path for row in seen.rows[:MOST]], "hydractl queues lists yours"
-        )
+        known = [now.tree.rows[row].path for row in seen.rows[:MOST]]
+        return f"there is no such queue that you may see; {_meant(path, known, 'hydractl queues lists yours')}"
     if partition not in now.parts:
-        return f"there is no partition {partition[:SHOWN]!r}; there are: {', '.join(sorted(now.parts)[:FEW])}"
-    return f"of the queue {path!r} you may see the name alone"
+        return "there is no such partition"
+    return "of this queue you may see the name alone"
 
 
 def leaf(path: str, leaves: list[str]) -> str:
@@ -53,7 +52,11 @@ def leaf(path: str, leaves: list[str]) -> str:
 
 
 def _said(what: str, name: str, known: list[str], otherwise: str) -> str:
+    return f"there is no {what} {name[:SHOWN]!r}; {_meant(name, known, otherwise)}"
+
+
+def _meant(name: str, known: list[str], otherwise: str) -> str:
     close = get_close_matches(name[:SHOWN], known, 2)
     alike = [SequenceMatcher(None, each, name[:SHOWN]).ratio() for each in close]
     meant = " or ".join(each for each, ratio in zip(close, alike, strict=True) if alike[0] - ratio < _AS_ALIKE)
-    return f"there is no {what} {name[:SHOWN]!r}; {f'did you mean {meant}?' if close else otherwise}"
+    return f"did you mean {meant}?" if close else otherwise

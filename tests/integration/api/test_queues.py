@@ -216,8 +216,8 @@ def test_the_matrix_says_where_and_why(federation: World) -> None:
     assert [row["path"] for row in below["rows"]] == ["root.prod", "root.prod.etl", "root.prod.web"]
     assert {row["resource"] for row in below["rows"]} == {"vcores_milli"}
     refused = got(federation, "operator", "queues/matrix?under=root.labb", 404)["detail"]
-    assert refused == "there is no queue 'root.labb'; did you mean root.lab?"
-    assert "no partition 'gpu'" in got(federation, "operator", "queues/root.lab/detail?partition=gpu", 404)["detail"]
+    assert refused == "there is no such queue that you may see; did you mean root.lab?"
+    assert "no such partition" in got(federation, "operator", "queues/root.lab/detail?partition=gpu", 404)["detail"]
 
 
 def test_idle_queues_are_shown_in_the_resource_of_the_queue_above(world: World) -> None:
