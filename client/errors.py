@@ -6,7 +6,7 @@ same shape, so that whoever catches ``HydraError`` needs no second case.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -91,6 +91,21 @@ def locating(text: Source, within: str = "") -> Iterator[None]:
 def client_error(message: str, *, field_name: str = "", remedy: str = "") -> HydraError:
     """An error of the caller's, found without asking the server."""
     return HydraError(Problem(title=message, errors=[FieldError(field_name, message, remedy)]))
+
+
+def together(*tries: Callable[[], Any]) -> list[Any]:
+    """What each comes to; where some are refused, all that is wrong is told at once."""
+    found, wrong = [], []
+    for each in tries:
+        try:
+            found.append(each())
+        except HydraError as error:
+            if not error.problem.errors:
+                raise
+            wrong += error.problem.errors
+    if wrong:
+        raise HydraError(Problem(title="The request is not valid", errors=wrong))
+    return found
 
 
 def problem_from(status: int, body: Any, fallback: str) -> Problem:

@@ -14,7 +14,7 @@ from client.commands.nodes import moment, seconds
 from client.commands.policy import awaits_approval, policy
 from client.commands.policyedit import text_of
 from client.commands.policypush import need_message
-from client.errors import client_error
+from client.errors import client_error, together
 from client.screen import Column, Format, OutputOption, plain, print_json, printable, show, show_one, told
 from contract import yamltext
 from contract.policies import OverrideField, PolicyOverride, Proposal, ProposalDetail
@@ -131,16 +131,10 @@ def add(
     output: OutputOption = Format.table,
 ) -> None:
     """Give a field of a queue another value for a time. Siblings of a raised guarantee make room in proportion."""
-    need_message(message)
-    if bool(until) == bool(lasts):
-        wrong = "the override has two ends" if until else "the override has no end"
-        raise client_error(wrong, field_name="until", remedy="Give one of --until and --for.")
-    begins = None if start == "now" else when(start, "start")
-    ends = (
-        when(until, "until") if until else (begins or moment("now", "start")) + timedelta(seconds=seconds(lasts, "for"))
-    )
+    asked = together(lambda: need_message(message), lambda: change(by, to), lambda: _span(start, until, lasts))
+    _, changed, (begins, ends) = asked
     with connected(ctx) as client:
-        made = client.add_override(queue, field, change(by, to), ends, message, starts_at=begins, partition=partition)
+        made = client.add_override(queue, field, changed, ends, message, starts_at=begins, partition=partition)
     if output is Format.json:
         print_json(made)
     elif isinstance(made, Proposal):
@@ -160,6 +154,17 @@ def cancel(
     with connected(ctx) as client:
         done = client.cancel_override(number)
     told(done, f"override {number} is cancelled", output)
+
+
+def _span(start: str, until: str, lasts: str) -> tuple[datetime | None, datetime]:
+    """When it begins, None for at once, and when it ends."""
+    if bool(until) == bool(lasts):
+        wrong = "the override has two ends" if until else "the override has no end"
+        raise client_error(wrong, field_name="until", remedy="Give one of --until and --for.")
+    begins = None if start == "now" else when(start, "start")
+    if until:
+        return begins, when(until, "until")
+    return begins, (begins or moment("now", "start")) + timedelta(seconds=seconds(lasts, "for"))
 
 
 def change(by: str, to: str) -> dict[str, Any]:

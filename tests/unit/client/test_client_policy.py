@@ -14,6 +14,7 @@ from client.commands.policypush import show_diff, show_stages
 from client.errors import HydraError
 from client.hydractl import app
 from contract.policies import PolicyChange, PolicyDiff
+from tests import hydractl
 from tests.answers import answer, said_by_the_api
 
 
@@ -89,6 +90,13 @@ def test_every_command_explains_itself() -> None:
         assert run(app, ["policy", *words, "--help"]).exit_code == 0, words
     for word in ("list", "add", "cancel"):
         assert run(app, ["policy", "overrides", word, "--help"]).exit_code == 0, word
+
+
+def test_all_that_is_wrong_with_an_override_is_told_at_once(cluster: Any, env: dict[str, str]) -> None:
+    words = ("policy", "overrides", "add", "root.prod", "guaranteed", "--by", "5%", "--to", "60%")
+    done = hydractl.run(words, env)
+    assert done.returncode == 2 and not [seen for seen in cluster.seen if seen.method == "POST"]
+    assert [line.split(": ")[1] for line in done.stderr.splitlines()] == ["message", "by", "until"], done.stderr
 
 
 def test_where_a_document_is_no_yaml_is_said_with_its_line(tmp_path: Path) -> None:
