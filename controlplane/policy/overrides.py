@@ -7,7 +7,7 @@ run by several at once changes nothing that the next look would not.
 """
 
 import datetime as dt
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import structlog
@@ -98,16 +98,23 @@ def _check_overlap(new: NewOverride, beside: list[PolicyOverride]) -> None:
 
 
 def _check_together(document: Json, then: list[Override], mine: Override, moment: dt.datetime) -> None:
-    """then: those that hold from that moment on. Where it is wrong without them, they have no part in what is said."""
+    """then: those that hold from that moment on. What is wrong without them as well is not put down to them."""
+    wrong = _wrong_with(document, [*then, mine])
+    if wrong is None:
+        return
+    alone = _wrong_with(document, [mine]) if then else wrong
+    own = {(e.field, e.message) for e in alone.errors} if alone else set()
+    where = f" together with override {', '.join(str(o.number) for o in then)}, from {moment:%Y-%m-%d %H:%M} UTC on"
+    errors = [e if (e.field, e.message) in own else replace(e, message=e.message + where) for e in wrong.errors]
+    raise Invalid(wrong.detail, errors)
+
+
+def _wrong_with(document: Json, overrides: list[Override]) -> Invalid | None:
     try:
-        documents.validate(derive(document, [*then, mine]))
+        documents.validate(derive(document, overrides))
     except Invalid as error:
-        if not then:
-            raise
-        _check_together(document, [], mine, moment)
-        with_it = ", ".join(str(o.number) for o in then)
-        where = f" together with override {with_it}, from {moment:%Y-%m-%d %H:%M} UTC on"
-        raise Invalid(error.detail, [FieldError(e.field, e.message + where, e.remedy) for e in error.errors]) from None
+        return error
+    return None
 
 
 def add(actor: Actor, new: NewOverride, *, author: int | None = None) -> PolicyOverride:

@@ -1,6 +1,7 @@
 """Names of what accounts keep, in jobs that cannot be read as a whole: all that is wrong is told at once."""
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
@@ -9,6 +10,7 @@ from contract.fields import ReceiverName, SecretName
 
 Named = list[tuple[str, str]]  # fields with the names that they hold
 MOST = 100  # of one job
+LOOKED_AT = 1000  # entries of a list: no more may be in one
 _SECRET, _RECEIVER = TypeAdapter[str](SecretName), TypeAdapter[str](ReceiverName)
 
 
@@ -17,11 +19,12 @@ def secrets_in(item: Any) -> Named:
     groups = ((f"groups.{no}", group) for no, group in enumerate(_listed(item, "groups")))
     holders = [*groups, ("master", item.get("master") if isinstance(item, dict) else None)]
     found = ((f"{where}.secrets", _listed(holder, "secrets")) for where, holder in holders)
-    return [each for where, entries in found for each in _names(where, entries, "name", _SECRET)][:MOST]
+    names = (each for where, entries in found for each in _names(where, entries, "name", _SECRET))
+    return list(islice(names, MOST))
 
 
 def receivers_in(item: Any) -> Named:
-    return list(_names("notify", _listed(item, "notify"), "receiver", _RECEIVER))[:MOST]
+    return list(islice(_names("notify", _listed(item, "notify"), "receiver", _RECEIVER), MOST))
 
 
 def _listed(holder: Any, key: str) -> list[Any]:
@@ -31,8 +34,10 @@ def _listed(holder: Any, key: str) -> list[Any]:
 
 def _names(where: str, entries: list[Any], key: str, kind: TypeAdapter[str]) -> Iterator[tuple[str, str]]:
     """Those that could be names; of the others it is said elsewhere."""
-    for i, entry in enumerate(entries):
+    for i, entry in enumerate(entries[:LOOKED_AT]):
+        if not (isinstance(entry, dict) and isinstance(name := entry.get(key), str)):
+            continue
         try:
-            yield f"{where}.{i}.{key}", kind.validate_python(entry.get(key) if isinstance(entry, dict) else None)
+            yield f"{where}.{i}.{key}", kind.validate_python(name)
         except ValidationError:
             continue

@@ -12,7 +12,7 @@ from django.http.response import HttpResponseBase
 from django.template.response import SimpleTemplateResponse
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 from knox.models import AuthToken
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic_core import from_json
 from rest_framework.exceptions import ParseError
 from rest_framework.negotiation import DefaultContentNegotiation
@@ -206,6 +206,15 @@ def body(request: Request, shape: type[B], beside: Sequence[FieldError] = ()) ->
     if beside:
         raise Invalid("the request has errors", [*beside])
     return found
+
+
+def misnamed(name: str, kind: TypeAdapter[str], message: str, remedy: str) -> list[FieldError]:
+    """What is wrong with a name in the address, if anything is."""
+    try:
+        kind.validate_python(name, strict=True)
+    except ValidationError:
+        return [FieldError("name", message, remedy)]
+    return []
 
 
 def paged(request: Request, parts: int, read: Callable[[Cursor, int], Page]) -> Response:

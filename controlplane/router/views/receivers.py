@@ -1,7 +1,7 @@
 """One's own receivers: kept, tried, deleted, and what each was told. No route answers where a webhook leads."""
 
 from drf_spectacular.utils import OpenApiParameter, extend_schema
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -20,9 +20,27 @@ from controlplane.statestore.actions import receivers as actions
 from controlplane.statestore.errors import Invalid
 from controlplane.statestore.queries.accounts import receivers
 
-from .common import PAGING, SMALL, View, account, actor, answers, body, job_of, paged, require, text_parameter, whole
+from .common import (
+    PAGING,
+    SMALL,
+    View,
+    account,
+    actor,
+    answers,
+    body,
+    job_of,
+    misnamed,
+    paged,
+    require,
+    text_parameter,
+    whole,
+)
 
 _NAME = TypeAdapter(ReceiverName)
+_MISNAMED = (
+    "is no name of a receiver",
+    "use at most 63 lower-case letters, digits and '-', beginning with a letter or digit",
+)
 _IN_PATH = text_parameter("name", where=OpenApiParameter.PATH, maxLength=63, pattern=DNS)
 
 
@@ -45,7 +63,7 @@ class OwnReceiver(View):
     def put(self, request: Request, name: str) -> Response:
         """Keep a webhook, or mail, under this name. The key of a new webhook is answered this once."""
         require("jobs.submit", request)
-        wanted, user = body(request, ReceiverRequest, _misnamed(name)), account(request)
+        wanted, user = body(request, ReceiverRequest, misnamed(name, _NAME, *_MISNAMED)), account(request)
         url = wanted.webhook.get_secret_value() if wanted.webhook else None
         if url and (why := outside.refused(url)):
             raise Invalid("the receiver has an error", [FieldError("webhook", why, outside.REMEDY)])
@@ -92,12 +110,3 @@ class JobReceivers(View):
         job = job_of(request, job_id)
         own = job.owner_id == account(request).pk
         return whole(receivers.of_job(job.pk, job.owner_id) if own else [])
-
-
-def _misnamed(name: str) -> list[FieldError]:
-    try:
-        _NAME.validate_python(name, strict=True)
-    except ValidationError:
-        remedy = "use at most 63 lower-case letters, digits and '-', beginning with a letter or digit"
-        return [FieldError("name", "is no name of a receiver", remedy)]
-    return []

@@ -1,19 +1,22 @@
 """One's own secrets: put, listed by name, deleted. No route for people answers a value, and none tells of others'."""
 
 from drf_spectacular.utils import OpenApiParameter, extend_schema
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from contract.fields import SECRET_NAME, SecretName
-from contract.problems import FieldError
 from contract.secrets import VALUE_MAX, Secret, SecretList, SecretRequest
 from controlplane.statestore.actions import secrets as actions
 from controlplane.statestore.queries.accounts import secrets
 
-from .common import View, account, actor, answers, body, require, text_parameter, whole
+from .common import View, account, actor, answers, body, misnamed, require, text_parameter, whole
 
 _NAME = TypeAdapter(SecretName)
+_MISNAMED = (
+    "is no name of a secret",
+    "use at most 63 letters, digits, '-', '_' and '.', beginning with a letter or digit",
+)
 _IN_PATH = text_parameter("name", where=OpenApiParameter.PATH, maxLength=63, pattern=SECRET_NAME)
 
 
@@ -36,7 +39,7 @@ class OwnSecret(View):
     def put(self, request: Request, name: str) -> Response:
         """Keep a value under this name, instead of the one before. Tasks that start from now on get it."""
         require("jobs.submit", request)
-        value = body(request, SecretRequest, _misnamed(name)).value.get_secret_value()
+        value = body(request, SecretRequest, misnamed(name, _NAME, *_MISNAMED)).value.get_secret_value()
         row, made = actions.put(actor(request), account(request), name, value)
         answer = {"name": row.name, "created_at": row.created_at, "changed_at": row.changed_at}
         return Response(answer, status=201 if made else 200)
@@ -46,12 +49,3 @@ class OwnSecret(View):
         """Forget it. Tasks that run keep what they have; those that start later and name it fail, and say so."""
         actions.delete(actor(request), account(request), name)
         return Response(status=204)
-
-
-def _misnamed(name: str) -> list[FieldError]:
-    try:
-        _NAME.validate_python(name, strict=True)
-    except ValidationError:
-        remedy = "use at most 63 letters, digits, '-', '_' and '.', beginning with a letter or digit"
-        return [FieldError("name", "is no name of a secret", remedy)]
-    return []

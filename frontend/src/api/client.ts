@@ -53,6 +53,11 @@ export function withFields(error: ApiError): ApiError {
   return new ApiError(error.status, error.title, [error.detail, ...error.errors.map((e) => [[e.field, e.message].filter(Boolean).join(": "), e.remedy].filter(Boolean).join("; "))].filter(Boolean).join(" "));
 }
 
+/** All that it says of one field. */
+export function wrongWith(error: ApiError | null, field: string): string | undefined {
+  return error?.errors.filter((e) => e.field === field).map((e) => e.message).join(" ");
+}
+
 export interface CallOptions {
   method?: string;
   json?: unknown;

@@ -1,5 +1,5 @@
 import { afterEach, expect, it, vi } from "vitest";
-import { memory } from "../ui/memory";
+import { memory } from "../testing";
 import { rememberSignedIn, thrownOut } from "./session";
 
 afterEach(() => void vi.unstubAllGlobals());

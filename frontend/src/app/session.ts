@@ -2,7 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { call, API, ApiError, get } from "../api/client";
 import type { Me } from "../api/types";
-import { forgetOthers, load, save } from "../ui/tabstore";
+import { forgetOthers, load, save, TAB } from "../ui/tabstore";
 
 const NOBODY = ""; // it is read before anybody has signed in
 const SIGNED_IN = "signed-in";
@@ -26,7 +26,7 @@ export async function signOut(): Promise<void> {
       return;
     }
   }
-  forgetOthers(sessionStorage, null);
+  forgetOthers(TAB, null);
   location.assign("/login");
 }
 
@@ -36,13 +36,13 @@ export async function signIn(username: string, password: string): Promise<void> 
 
 /** Also that the tab is this account's: what another wrote in it is gone. */
 export function rememberSignedIn(username: string): void {
-  forgetOthers(sessionStorage, username);
-  save(sessionStorage, NOBODY, SIGNED_IN, {});
+  forgetOthers(TAB, username);
+  save(TAB, NOBODY, SIGNED_IN, {});
 }
 
 /** Whether somebody was brought to the sign-in page who was signed in, in this tab, and has not signed out in it. */
 export function thrownOut(search: string): boolean {
-  return new URLSearchParams(search).has("next") && load(sessionStorage, NOBODY, SIGNED_IN) !== null;
+  return new URLSearchParams(search).has("next") && load(TAB, NOBODY, SIGNED_IN) !== null;
 }
 
 /** Where to go after signing in: a path of this site only, never another one. */

@@ -1,9 +1,9 @@
 /** Ctrl+Enter sends what is written, wherever on the page the focus is. */
 import { useEffect, useRef } from "react";
 
-/** Not what a field took for itself. `elsewhere`: whether a dialog is open, or a link has the focus, which then opens in another tab. */
-export function sends(e: Pick<KeyboardEvent, "key" | "ctrlKey" | "metaKey" | "defaultPrevented">, elsewhere: boolean): boolean {
-  return e.key === "Enter" && (e.ctrlKey || e.metaKey) && !e.defaultPrevented && !elsewhere;
+/** Not what a field took for itself. `elsewhere`: whether a dialog is open, or a link or button has the focus, which then does what it does. */
+export function sends(e: Pick<KeyboardEvent, "key" | "ctrlKey" | "metaKey" | "defaultPrevented" | "repeat">, elsewhere: boolean): boolean {
+  return e.key === "Enter" && (e.ctrlKey || e.metaKey) && !e.defaultPrevented && !e.repeat && !elsewhere;
 }
 
 export function useCtrlEnter(send: () => void): void {
@@ -11,8 +11,8 @@ export function useCtrlEnter(send: () => void): void {
   latest.current = send;
   useEffect(() => {
     const pressed = (e: KeyboardEvent) => {
-      const link = e.target instanceof Element && e.target.closest("a[href]") !== null;
-      if (!sends(e, link || document.querySelector("dialog[open]") !== null)) return;
+      const own = e.target instanceof Element && e.target.closest("a[href], button, summary") !== null;
+      if (!sends(e, own || document.querySelector("dialog[open]") !== null)) return;
       e.preventDefault();
       latest.current();
     };

@@ -1,6 +1,6 @@
 /** What is written and not sent yet is kept in this tab: leaving the page, or a reload, loses nothing. */
-import { useCallback, useEffect, useState } from "react";
-import { clear, load, save } from "./tabstore";
+import { useCallback, useState } from "react";
+import { clear, load, save, TAB } from "./tabstore";
 
 export interface Kept<T> {
   value: T;
@@ -20,27 +20,26 @@ export interface Kept<T> {
 interface Options {
   /** The revision of what is changed by it. */
   of?: number;
-  /** It begins with `start`, whatever was kept. */
+  /** It begins with `start`, which was handed over, and what was kept stays until something is written. */
   fresh?: boolean;
 }
 
 /** `name`: of what is written, by `account`. */
 export function useKept<T extends object>(account: string, name: string, start: T, { of = 0, fresh = false }: Options = {}): Kept<T> {
-  const [began] = useState(() => (fresh ? null : load(sessionStorage, account, name)));
+  const [began] = useState(() => (fresh ? null : load(TAB, account, name)));
   const [found, setFound] = useState(began !== null);
   const [writtenFor, setWrittenFor] = useState(typeof began?.of === "number" ? began.of : of);
   const [value, setValue] = useState<T>({ ...start, ...(began?.value as Partial<T> | undefined) });
   const [unkept, setUnkept] = useState(false);
   const [first] = useState(() => JSON.stringify(start));
-  const keep = useCallback((next: T) => setUnkept(!save(sessionStorage, account, name, { of: writtenFor, value: next })), [account, name, writtenFor]);
-  useEffect(() => { if (fresh) keep(start); }, []); // eslint-disable-line -- what was handed over once is there after a reload
+  const keep = useCallback((next: T) => setUnkept(!save(TAB, account, name, { of: writtenFor, value: next })), [account, name, writtenFor]);
   const set = useCallback((next: T) => {
     setValue(next);
-    if (JSON.stringify(next) === first) clear(sessionStorage, account, name);
+    if (!fresh && JSON.stringify(next) === first) clear(TAB, account, name);
     else keep(next);
-  }, [account, name, first, keep]);
+  }, [account, name, first, fresh, keep]);
   const forget = useCallback(() => {
-    clear(sessionStorage, account, name);
+    clear(TAB, account, name);
     setFound(false);
   }, [account, name]);
   const anew = useCallback(() => {

@@ -1,4 +1,4 @@
-/** A dialog that holds the focus while it is shown, and gives it back to whatever opened it, unless something else has taken it. */
+/** A dialog that holds the focus while it is shown, and gives it back to whatever opened it, or to the page where that is gone, unless something else has taken it. */
 import { useEffect, useRef, type RefObject } from "react";
 
 export function useModal(): RefObject<HTMLDialogElement | null> {
@@ -9,7 +9,9 @@ export function useModal(): RefObject<HTMLDialogElement | null> {
     dialog?.showModal();
     return () => {
       setTimeout(() => {
-        if (document.activeElement === document.body && !dialog?.isConnected && before instanceof HTMLElement && before.isConnected) before.focus();
+        if (document.activeElement !== document.body || dialog?.isConnected) return;
+        const there = before instanceof HTMLElement && before !== document.body && before.isConnected;
+        (there ? before : document.getElementById("main"))?.focus({ preventScroll: !there });
       });
     };
   }, []);

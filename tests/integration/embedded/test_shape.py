@@ -31,6 +31,12 @@ def test_what_was_asked_for_is_kept(home: Home) -> None:
     assert of(shape.wanted(home, 5)) == ("east west north south sub-5", 1)
 
 
+@pytest.mark.parametrize("text", ["{", "[]", '{"nodes": "2"}', '{"sub_clusters": null, "nodes": 1}', '{"nodes": 1}'])
+def test_a_file_that_cannot_be_used_stands_in_nobodys_way(home: Home, text: str) -> None:
+    home.shape.write_text(text)
+    assert of(shape.wanted(home)) == ("east west", 2)
+
+
 @pytest.mark.parametrize(("asked", "named"), [((0, 1), "--sub-clusters is 0"), ((1, 65), "--nodes is 65")])
 def test_what_cannot_be_is_refused_by_its_name(home: Home, asked: tuple[int, int], named: str) -> None:
     with pytest.raises(HomeError, match=named):

@@ -10,20 +10,7 @@ from hypothesis import strategies as st
 from contract import findings, yamltext
 from contract.jobspec import parse
 from tests.amounts import by_axis
-
-DIGEST = "ab" * 32
-
-
-def group(**fields: Any) -> dict[str, Any]:
-    return {"name": "map", "command": ["true"]} | fields
-
-
-def job(*groups: dict[str, Any], **fields: Any) -> dict[str, Any]:
-    return {"name": "a-job", "groups": list(groups) or [group()]} | fields
-
-
-def file(path: str) -> dict[str, Any]:
-    return {"path": path, "digest": DIGEST}
+from tests.unit.router.specs import file, group, job
 
 
 def test_defaults_are_filled_in() -> None:

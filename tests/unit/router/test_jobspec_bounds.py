@@ -16,7 +16,7 @@ from contract.atmost import AtMost
 from contract.base import Request
 from contract.jobspec import JobSpec, parse
 from contract.policy.document import PolicyDocument, QueuePolicy
-from tests.unit.router.test_jobspec import file, group, job
+from tests.unit.router.specs import file, group, job
 
 
 def test_very_many_errors_end_with_how_many_more_there_are() -> None:

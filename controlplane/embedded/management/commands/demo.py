@@ -64,8 +64,12 @@ class Command(BaseCommand):
         with console.status("starting") as status:
             if not home.running():
                 started = stack.start(home, wanted.sub_clusters, wanted.nodes, False, status.update)
-                wanted = shape.kept(home, wanted)
-            ready = cluster.wait_until_ready(wanted.sub_clusters, wanted.nodes, status.update)
+                shape.kept(home, wanted)
+            serves = shape.serving(wanted)
+            ready = cluster.wait_until_ready(serves.sub_clusters, serves.nodes, status.update)
+        if not (serves.sub_clusters and serves.nodes):
+            self.end(home, started, console)
+            raise HomeError("no node is left to run the job: manage.py up --sub-clusters 4 --nodes 2 starts some")
         verb = "started" if started else "found a running cluster"
         console.print(f"{verb} in {time.monotonic() - began:.1f} s" + ("" if ready else "; not every node is up yet"))
         return started

@@ -5,6 +5,7 @@ import os
 import resource
 import socket
 import sys
+import threading
 from argparse import ArgumentParser
 from email.utils import formatdate
 from typing import Any
@@ -47,6 +48,7 @@ class Command(BaseCommand):
         name = f"{socket.gethostname()}:{http_port()}"
         liveness.start("web", name)
         Follower("router", name, cluster.take_in).start()
+        threading.Thread(target=_learn_the_time, name="time", daemon=True).start()
         sys.setswitchinterval(SWITCH_S)
         server = Server(config)
         try:
@@ -85,6 +87,12 @@ def begin_beside() -> Aside:
     connections.close_all()
     heap.settle()
     return http.begin_beside()
+
+
+def _learn_the_time() -> None:
+    """Before the first request does, so that it is dated well, too."""
+    clock.known()
+    connections.close_all()
 
 
 def _forget_traces() -> None:

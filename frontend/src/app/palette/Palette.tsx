@@ -94,6 +94,7 @@ export default function Palette({ me, onClose, onHelp }: { me: Me; onClose: () =
   const [typed, setTyped] = useState("");
   const [at, setAt] = useState(0);
   const [, go] = useLocation();
+  const client = useQueryClient();
   const own = useOwn(me, onHelp);
   const places = usePlaces(me);
   const has = (to: string) => pagesFor(me.role).some((p) => p.to === to);
@@ -106,6 +107,7 @@ export default function Palette({ me, onClose, onHelp }: { me: Me; onClose: () =
   const take = (entry: Entry | undefined) => {
     if (!entry) return;
     ref.current?.close();
+    if (entry.anew) client.removeQueries({ queryKey: topicKey(entry.anew) });
     if (entry.to !== undefined) go(entry.to, { state: entry.state });
     else entry.run?.();
   };

@@ -16,6 +16,8 @@ export interface Entry {
   to?: string;
   /** What is handed over to where it leads. */
   state?: unknown;
+  /** A topic that has to be read anew there: what was seen of it before may be over. */
+  anew?: string;
   run?: () => void;
 }
 

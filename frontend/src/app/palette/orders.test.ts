@@ -13,13 +13,15 @@ describe("what is to be done with jobs", () => {
     expect(orderIn("kil", me)).toEqual({ what: "kill", of: "" });
     expect(orderIn("Kill job 42", me)).toEqual({ what: "kill", of: "42" });
     expect(orderIn("run again etl", me)).toEqual({ what: "retry", of: "etl" });
+    expect(orderIn("change the pri", me)).toMatchObject({ what: "priority" });
     expect(orderIn("Priority of job etl", me)).toEqual({ what: "priority", of: "etl" });
     expect(["ki", "etl", "", "killer"].map((typed) => orderIn(typed, me))).toEqual([null, null, null, null]);
     expect(orderIn("kill", viewer)).toBeNull();
   });
   it("is asked of the server in few words", () => {
     expect(queriesOf({ what: "kill", of: "" }, me)).toEqual(["page_size=50&state=live&owner=ann"]);
-    expect(queriesOf({ what: "retry", of: "etl" }, me)).toEqual(["page_size=50&state=FAILED&name=etl", "page_size=50&state=KILLED&name=etl"]);
+    expect(queriesOf({ what: "retry", of: "etl" }, me)).toEqual(["page_size=50&state=FAILED&name=etl&owner=ann", "page_size=50&state=KILLED&name=etl&owner=ann"]);
+    for (const who of [{ role: "operator" as const }, { queues: [{ path: "root.a", level: "admin" as const }] }]) expect(queriesOf({ what: "kill", of: "etl" }, { ...me, ...who })).toEqual(["page_size=50&state=live&name=etl"]);
     expect(queriesOf({ what: "scale", of: "" }, me)).toEqual(["page_size=50&state=live&kind=service&owner=ann"]);
   });
   it("is offered for jobs with which it can be done, the newest first, and asked on their pages", () => {

@@ -7,7 +7,7 @@ import { ON_JOBS, type Entry } from "./find";
 const WORDS = {
   kill: ["kill", "stop", "cancel"],
   retry: ["run", "retry", "again"],
-  priority: ["priority"],
+  priority: ["priority", "change"],
   queue: ["move"],
   scale: ["scale"],
   restart: ["restart"],
@@ -35,12 +35,14 @@ export function orderIn(typed: string, me: Me): Order | null {
 export function queriesOf({ what, of }: Order, me: Me): string[] {
   const states = what === "retry" ? ["FAILED", "KILLED"] : ["live"];
   const kind: Record<string, string> = what === "scale" || what === "restart" ? { kind: "service" } : {};
-  return states.map((state) => new URLSearchParams({ page_size: String(SIZE), state, ...kind, ...(of ? { name: of } : { owner: me.username }) }).toString());
+  const others = me.role === "operator" || me.queues.some((q) => q.level === "admin");
+  const whose: Record<string, string> = of && others ? {} : { owner: me.username };
+  return states.map((state) => new URLSearchParams({ page_size: String(SIZE), state, ...kind, ...(of ? { name: of } : {}), ...whose }).toString());
 }
 
 /** The job's page asks for it. */
 export function orderEntries({ what }: Order, jobs: Job[], me: Me): Entry[] {
   const open = jobs.filter((job) => job.state !== "KILLING" && choicesOf(job, me).includes(what)).sort((a, b) => b.id - a.id);
   const handed: Handed = { ask: what };
-  return open.map((job) => ({ id: `${what}-${job.id}`, group: ON_JOBS, name: nameOf(what, job.id), note: `${job.name} · ${job.state.toLowerCase()} · ${job.queue}`, to: `/jobs/${job.id}`, state: handed }));
+  return open.map((job) => ({ id: `${what}-${job.id}`, group: ON_JOBS, name: nameOf(what, job.id), note: `${job.name} · ${job.state.toLowerCase()} · ${job.queue}`, to: `/jobs/${job.id}`, state: handed, anew: `job:${job.id}` }));
 }

@@ -2,7 +2,7 @@
 import { Button, NativeSelect, PasswordInput, TextInput } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState, type FormEvent } from "react";
-import { post, type ApiError } from "../../api/client";
+import { post, wrongWith, type ApiError } from "../../api/client";
 import { usePaletteCommands } from "../../app/palette/commands";
 import type { PageProps } from "../../app/pages";
 import type { KeptArtifactPage, Me, Page, Token, TokenMade } from "../../api/types";
@@ -99,7 +99,7 @@ function Password({ me }: { me: Me }) {
     mutationFn: () => post<void>("/me/password", { current, password }),
     onSuccess: () => { setCurrent(""); setPassword(""); void client.invalidateQueries({ queryKey: ["read", "/me/tokens"] }); },
   });
-  const wrong = (field: string) => change.error?.errors.filter((e) => e.field === field).map((e) => e.message).join(" ");
+  const wrong = (field: string) => wrongWith(change.error, field);
   const send = (e: FormEvent) => { e.preventDefault(); change.mutate(); };
   return (
     <Card title="Password" aside={<Command text="hydractl password" />}>

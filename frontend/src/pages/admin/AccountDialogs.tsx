@@ -2,7 +2,7 @@
 import { Button, NativeSelect, PasswordInput, TextInput } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { post, type ApiError } from "../../api/client";
+import { post, wrongWith, type ApiError } from "../../api/client";
 import type { Account, Me, Role } from "../../api/types";
 import { moment } from "../../format/units";
 import { useRead } from "../../live/hooks";
@@ -14,7 +14,6 @@ import { AccountTokens } from "./Tokens";
 import { barred, ROLES } from "./words";
 import { hydractl } from "../../format/shell";
 
-const wrongOf = (error: ApiError | null, field: string) => error?.errors.filter((e) => e.field === field).map((e) => e.message).join(" ");
 const roleHelp = (role: string) => ROLES.find((r) => r.value === role)?.may;
 
 export function CreateAccount({ onClose }: { onClose: () => void }) {
@@ -29,8 +28,8 @@ export function CreateAccount({ onClose }: { onClose: () => void }) {
   const known = make.error?.errors.every((e) => e.field === "username" || e.field === "password") && (make.error?.errors.length ?? 0) > 0;
   return (
     <Confirm title="New account" action="Create" busy={make.isPending} error={known ? null : make.error} onClose={onClose} onConfirm={() => make.mutate()}>
-      <TextInput label="Name" required autoComplete="off" maxLength={150} value={name} error={wrongOf(make.error, "username")} onChange={(e) => setName(e.currentTarget.value)} />
-      <PasswordInput label="Password" description="At least ten characters; its owner can change it" required autoComplete="new-password" value={password} error={wrongOf(make.error, "password")} onChange={(e) => setPassword(e.currentTarget.value)} />
+      <TextInput label="Name" required autoComplete="off" maxLength={150} value={name} error={wrongWith(make.error, "username")} onChange={(e) => setName(e.currentTarget.value)} />
+      <PasswordInput label="Password" description="At least ten characters; its owner can change it" required autoComplete="new-password" value={password} error={wrongWith(make.error, "password")} onChange={(e) => setPassword(e.currentTarget.value)} />
       <NativeSelect label="Role" description={roleHelp(role)} value={role} onChange={(e) => setRole(e.currentTarget.value as Role)} data={ROLES.map(({ value, label }) => ({ value, label }))} />
       <Command text={hydractl("account", "create", name || "NAME", "--role", role)} />
     </Confirm>
@@ -98,7 +97,7 @@ function Change({ act, account, onClose }: { act: Act; account: Account; onClose
     onSuccess: () => { void client.invalidateQueries({ queryKey: ["read"] }); onClose(); },
   });
   const command = [act === "password" ? "reset-password" : act, account.username, act === "role" && role, act === "email" && email.trim()];
-  const known = act === "password" || act === "email" ? wrongOf(send.error, act) : undefined;
+  const known = act === "password" || act === "email" ? wrongWith(send.error, act) : undefined;
   return (
     <Confirm title={`${TITLES[act]}: ${account.username}`} action={TITLES[act]} busy={send.isPending} error={known ? null : send.error} onClose={onClose} onConfirm={() => send.mutate()}>
       <p>{WHAT[act]}</p>

@@ -1,10 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { AXES } from "../../format/resources";
-import { some } from "../../testing";
+import { memory, some } from "../../testing";
 import { weeksOf } from "./model/calendar";
 import { overrideCommand, pushCommand } from "./model/commands";
 import { complete } from "./model/complete";
-import { memory } from "../../ui/memory";
 import { load, save } from "./model/draft";
 import { guardRows, guardsFrom } from "./model/guards";
 import { amountOf, limitWord, totals, typed } from "./model/limits";
@@ -241,11 +240,12 @@ describe("overrides", () => {
 
 describe("the draft", () => {
   it("is found again, and what is no draft is none", () => {
-    const s = memory();
+    const held = memory();
+    const s = () => held;
     expect(load(s, "ann")).toBeNull();
     expect(save(s, "ann", { text: "queues: {}", base: 3, savedAt: 1 })).toBe(true);
     expect(load(s, "ann")).toEqual({ text: "queues: {}", base: 3, savedAt: 1 });
-    s.setItem("hydra.kept.ann/policy", "not json");
+    held.setItem("hydra.kept.ann/policy", "not json");
     expect(load(s, "ann")).toBeNull();
   });
 });

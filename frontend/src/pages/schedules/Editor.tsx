@@ -1,6 +1,6 @@
 /** A schedule that is made or changed: its times as a form, its job file as text. The server says what both come to while they are written. */
 import { Button } from "@mantine/core";
-import { useEffect, useMemo, useRef, useState, type ReactNode } from "react";
+import { useMemo, useRef, useState, type ReactNode } from "react";
 import { Link } from "wouter";
 import { fieldError } from "../../api/client";
 import type { Me } from "../../api/types";
@@ -30,7 +30,6 @@ function handedOver(): { job?: string; set?: Record<string, string> } {
 export function NewSchedule({ me }: { me: Me }) {
   const [{ job, set }] = useState(handedOver);
   const [start] = useState(() => fresh(Intl.DateTimeFormat().resolvedOptions().timeZone || "UTC", job, set));
-  useEffect(() => history.replaceState(null, ""), []); // once: a reload finds what has been written since
   return <Editor start={start} me={me} fresh={job !== undefined} />;
 }
 
@@ -58,7 +57,11 @@ function Editor({ start, known, me, fresh: handed = false }: { start: Draft; kno
   const parsed = useMemo(() => parse(draft.job), [draft.job]);
   const preview = usePreview(draft, parsed);
   const { send, progress } = useSave(draft, parsed, files, kept.forget, known);
-  const set = (more: Partial<Draft>) => { kept.set({ ...draft, ...more }); send.reset(); };
+  const set = (more: Partial<Draft>) => {
+    if (handed) history.replaceState(null, ""); // from now on a reload finds what is written here
+    kept.set({ ...draft, ...more });
+    send.reset();
+  };
   const { form, job } = sorted(send.error?.errors.length ? send.error.errors : (preview.error?.errors ?? []));
   const unreadable = parsed.problems.map((p) => ({ ...fieldError("job", p.message), line: p.line, column: p.column }));
   const errors = parsed.value ? located(job, parsed) : unreadable;

@@ -103,8 +103,9 @@ function Lines({ text, value, errors, change, label, path, hint }: Of & { hint: 
 
 function CommandField({ text, value, errors, change, path, shell }: Omit<Of, "label"> & { shell: boolean }) {
   const found = at(value, path);
-  const there = Array.isArray(found) ? found.map(String).join("\n") : textAt(value, path);
-  const [typed, type] = useTyped(there, (next) => change(withField(text, path, shell ? next : linesAsWords(next))));
+  const listed = Array.isArray(found) ? found.map(String) : [];
+  const there = Array.isArray(found) ? listed.join("\n") : textAt(value, path);
+  const [typed, type] = useTyped(there, (next) => change(withField(text, path, shell ? next : linesAsWords(next, listed))));
   return (
     <Textarea className="mono-input" label="Command" description={shell ? "Lines of a shell" : "The program and its arguments, one a line"} mt={10} autosize minRows={2} spellCheck={false}
       value={typed} error={wrong(errors, path)} onChange={(e) => type(e.currentTarget.value)} />

@@ -2,6 +2,7 @@
 import { useCallback, useEffect, useMemo, useState } from "react";
 import { useRead } from "../../../live/hooks";
 import { clear, load, save, type Draft } from "../model/draft";
+import { TAB } from "../../../ui/tabstore";
 import { documentText } from "../model/text";
 import type { Policy } from "../types";
 
@@ -22,7 +23,7 @@ export interface DraftView {
 }
 
 export function useDraft(account: string, active: Policy | undefined): DraftView | null {
-  const [draft, setDraft] = useState<Draft | null>(() => load(sessionStorage, account));
+  const [draft, setDraft] = useState<Draft | null>(() => load(TAB, account));
   const [restored, setRestored] = useState(draft !== null);
   const [unkept, setUnkept] = useState(false);
   const [known, setKnown] = useState<Policy | null>(null);
@@ -33,12 +34,12 @@ export function useDraft(account: string, active: Policy | undefined): DraftView
   const clean = useMemo(() => (base ? documentText(base.document) : ""), [base]);
   const keep = useCallback((made: Draft) => {
     setDraft(made);
-    setUnkept(!save(sessionStorage, account, made));
+    setUnkept(!save(TAB, account, made));
   }, [account]);
   const set = useCallback((text: string) => {
     if (!base) return;
     if (text === clean) {
-      clear(sessionStorage, account);
+      clear(TAB, account);
       setDraft(null);
       setKnown(base);
     } else keep({ text, base: base.version, savedAt: Date.now() });
@@ -48,7 +49,7 @@ export function useDraft(account: string, active: Policy | undefined): DraftView
     keep({ text, base: to.version, savedAt: Date.now() });
   }, [keep]);
   const discard = useCallback((now?: Policy) => {
-    clear(sessionStorage, account);
+    clear(TAB, account);
     setDraft(null);
     setRestored(false);
     setKnown(now ?? null);

@@ -9,16 +9,16 @@ export interface Draft {
   savedAt: number;
 }
 
-export function load(store: Storage, account: string): Draft | null {
+export function load(store: tab.Store, account: string): Draft | null {
   const { text, base, savedAt } = (tab.load(store, account, NAME) ?? {}) as Partial<Draft>;
   return typeof text === "string" && typeof base === "number" && typeof savedAt === "number" ? { text, base, savedAt } : null;
 }
 
 /** False when the browser does not keep it. */
-export function save(store: Storage, account: string, draft: Draft): boolean {
+export function save(store: tab.Store, account: string, draft: Draft): boolean {
   return tab.save(store, account, NAME, draft);
 }
 
-export function clear(store: Storage, account: string): void {
+export function clear(store: tab.Store, account: string): void {
   tab.clear(store, account, NAME);
 }

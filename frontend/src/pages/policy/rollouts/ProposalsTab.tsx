@@ -14,6 +14,7 @@ import { decideCommand } from "../model/commands";
 import { save } from "../model/draft";
 import { documentText } from "../model/text";
 import { Paged, useCursor } from "../pager";
+import { TAB } from "../../../ui/tabstore";
 import { Wide } from "../../../ui/wide";
 import { Changes } from "../parts";
 import { useSpread } from "../spread";
@@ -74,7 +75,7 @@ function One({ proposal, me }: { proposal: Proposal; me: Me }) {
   const waits = proposal.state === "pending";
   const document = proposal.payload.document as Json | undefined;
   const goOn = () => {
-    save(sessionStorage, me.username, { text: documentText(document ?? {}), base: proposal.base, savedAt: Date.now() });
+    save(TAB, me.username, { text: documentText(document ?? {}), base: proposal.base, savedAt: Date.now() });
     go("/policy/edit");
   };
   return (
