@@ -153,7 +153,7 @@ def test_a_service_is_changed_while_it_serves(cluster: Cluster) -> None:
     assert {e.container for e in fourth} & {e.container for e in third}, "who had not changed yet serves on"
     (told,) = [event.message for event in tenant.events(job.id) if event.kind == "update_failed"]
     assert re.fullmatch(
-        r"revision 4: 1 of its attempts failed, and 0 may; the last failure: web\[\d\] ended with exit status 1", told
+        r"revision 4: 1 of its attempts failed, and 0 may; the last failure: web/\d ended with exit status 1", told
     )
     assert [(r.revision, r.back) for r in tenant.revisions(job.id)] == [
         (5, 3),

@@ -100,7 +100,8 @@ def test_what_is_large_is_answered_beside_and_nobody_waits_for_it(world: World) 
 
 def test_a_worker_or_the_template_that_ends_costs_one_answer_at_most(world: World) -> None:
     with whole_web() as (url, web), client(url, world) as api:
-        assert api.post("jobs/bulk", json=BULK).status_code == 201
+        first = api.post("jobs/bulk", json=BULK)
+        assert first.status_code == 201, first.text
         template, (worker,) = beside(web)
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute("LOCK TABLE statestore_intent")
@@ -108,7 +109,8 @@ def test_a_worker_or_the_template_that_ends_costs_one_answer_at_most(world: Worl
             wait_until(somebody_waits_for_a_lock, 10)
             worker.kill()
             assert asked.answered() == 503
-        assert api.post("jobs/bulk", json=BULK).status_code == 201, "by another worker"
+        again = api.post("jobs/bulk", json=BULK)
+        assert again.status_code == 201, f"by another worker: {again.text}"
         together = [template, *beside(web)[1]]
         template.kill()
         wait_until(lambda: not any(map(answers, together)), 20, "its workers end with it")

@@ -69,7 +69,9 @@ class Command(BaseCommand):
             ready = cluster.wait_until_ready(serves.sub_clusters, serves.nodes, status.update)
         if not (serves.sub_clusters and serves.nodes):
             self.end(home, started, console)
-            raise HomeError("there is no node to run the job: manage.py down, then manage.py up --sub-clusters N --nodes N")
+            raise HomeError(
+                "there is no node to run the job: manage.py down, then manage.py up --sub-clusters N --nodes N"
+            )
         verb = "started" if started else "found a running cluster"
         console.print(f"{verb} in {time.monotonic() - began:.1f} s" + ("" if ready else "; not every node is up yet"))
         return started
