@@ -48,20 +48,25 @@ function others(value: Record<string, unknown>): Record<string, unknown> {
   return { ...value, parameters: Object.fromEntries(Object.entries(declared).filter(([name]) => !OWN.includes(name))) };
 }
 
-function Editor({ start, known, me, fresh: handed = false }: { start: Draft; known?: ScheduleDetail; me: Me; fresh?: boolean }) {
+function useWritten(me: Me, start: Draft, known: ScheduleDetail | undefined, handed: boolean) {
   const revision = known?.revision ?? 0;
   const kept = useKept<Draft>(me.username, `schedule/${known?.id ?? ""}`, start, { of: revision, fresh: handed });
+  const set = (next: Draft) => {
+    if (handed) history.replaceState(null, ""); // from now on a reload finds what is written here
+    kept.set(next);
+  };
+  return { ...kept, set, revision };
+}
+
+function Editor({ start, known, me, fresh: handed = false }: { start: Draft; known?: ScheduleDetail; me: Me; fresh?: boolean }) {
+  const kept = useWritten(me, start, known, handed);
   const draft = kept.value;
   const [files, setFiles] = useState<Files>({});
   const area = useRef<HTMLTextAreaElement>(null);
   const parsed = useMemo(() => parse(draft.job), [draft.job]);
   const preview = usePreview(draft, parsed);
   const { send, progress } = useSave(draft, parsed, files, kept.forget, known);
-  const set = (more: Partial<Draft>) => {
-    if (handed) history.replaceState(null, ""); // from now on a reload finds what is written here
-    kept.set({ ...draft, ...more });
-    send.reset();
-  };
+  const set = (more: Partial<Draft>) => { kept.set({ ...draft, ...more }); send.reset(); };
   const { form, job } = sorted(send.error?.errors.length ? send.error.errors : (preview.error?.errors ?? []));
   const unreadable = parsed.problems.map((p) => ({ ...fieldError("job", p.message), line: p.line, column: p.column }));
   const errors = parsed.value ? located(job, parsed) : unreadable;
@@ -76,7 +81,7 @@ function Editor({ start, known, me, fresh: handed = false }: { start: Draft; kno
         <Button loading={send.isPending} disabled={!parsed.value} onClick={save}>{known ? "Change" : "Create"}</Button>
       </div>
       <div className="row"><Command text={command(draft, known?.id)} /></div>
-      <Back kept={kept} revision={revision} anew={() => { kept.anew(); send.reset(); }} />
+      <Back kept={kept} revision={kept.revision} anew={() => { kept.anew(); send.reset(); }} />
       {known && known.owner !== me.username && <Notice>Its jobs are <strong>{known.owner}</strong>&apos;s. What is written here has to be a job that you may submit as well.</Notice>}
       <div className="editor">
         <div className="form">

@@ -1,1 +1,0 @@
-import{lt as e,ut as t}from"./index.c2239334d00d.js";function n(n,r={getInitialValueInEffect:!0}){let i=t(n,r),{colorScheme:a}=e();return a===`auto`?i:a}export{n as t};
