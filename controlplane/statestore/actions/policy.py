@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from django.db import connection, transaction
-from django.db.models import Count, Max
+from django.db.models import Count
 from django.db.models.functions import Now
 
 from contract.problems import FieldError
@@ -92,7 +92,6 @@ def create_version(
     with transaction.atomic():
         lock()
         version = PolicyVersion.objects.create(
-            pk=1 + (PolicyVersion.objects.aggregate(last=Max("pk"))["last"] or 0),  # a refused change takes no number
             document=document,
             digest=digest,
             message=message,
