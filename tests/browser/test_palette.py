@@ -1,6 +1,8 @@
 """The palette and the keys: found, chosen and left without a mouse."""
 
-from playwright.sync_api import Page, expect
+import re
+
+from playwright.sync_api import Page, Route, expect
 
 from tests.browser.barriers import barriers
 from tests.browser.chromium import sign_in
@@ -30,6 +32,17 @@ def test_everything_is_found_with_the_keyboard(overview: Page) -> None:
     field.fill("jobs")
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="Jobs", level=1)).to_be_visible()
+
+
+def test_what_is_typed_before_it_is_there_is_not_lost(overview: Page) -> None:
+    held: list[Route] = []
+    overview.route(re.compile("/Palette\\."), held.append)
+    with overview.expect_request(re.compile("/Palette\\.")):
+        overview.keyboard.press("Control+k")
+    overview.keyboard.type("gjobs")
+    held[0].continue_()
+    expect(overview.get_by_role("combobox", name="Find")).to_have_value("gjobs")
+    assert overview.url.endswith("/"), "and leads nowhere"
 
 
 def test_it_opens_while_it_still_closes(overview: Page) -> None:

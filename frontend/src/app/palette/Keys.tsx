@@ -4,7 +4,7 @@ import { useLocation } from "wouter";
 import type { Me } from "../../api/types";
 import { Search } from "../../ui/icons";
 import { pagesFor } from "../pages";
-import { act } from "./keys";
+import { act, ahead } from "./keys";
 
 const Palette = lazy(() => import("./Palette"));
 const Help = lazy(() => import("./Help"));
@@ -23,21 +23,32 @@ function focusSearch(): boolean {
   return field !== undefined;
 }
 
-/** at: tells one opening from the next, so that one dialog's late end does not end another. */
-export type Opened = { dialog: "palette" | "help"; at: number } | null;
-export const opening = (dialog: "palette" | "help"): Opened => ({ dialog, at: performance.now() });
+/** at: tells one opening from the next, so that one dialog's late end does not end another. early: typed before it was there. */
+export type Opened = { dialog: "palette" | "help"; at: number; early: { text: string } } | null;
+export const opening = (dialog: "palette" | "help"): Opened => ({ dialog, at: performance.now(), early: { text: "" } });
+
+/** What is typed while the palette is still loaded is its own, and nobody else's. */
+function takeEarly(early: { text: string }, text: string | null, e: KeyboardEvent): void {
+  if (text === null) return;
+  early.text = text;
+  e.preventDefault();
+}
 
 /** Listens for as long as somebody is signed in. */
 export function useKeys(me: Me): [Opened, Dispatch<SetStateAction<Opened>>] {
   const [opened, setOpened] = useState<Opened>(null);
   const [, go] = useLocation();
   const prefixAt = useRef(-PREFIX_MS);
+  const newest = useRef(opened);
+  newest.current = opened;
   useEffect(() => {
     const pages = new Map(pagesFor(me.role).map((p) => [p.key, p.to]));
     const pressed = (e: KeyboardEvent) => {
       if (e.defaultPrevented || e.isComposing) return;
+      const press = { key: e.key, ctrl: e.ctrlKey, meta: e.metaKey, alt: e.altKey, typing: typing(e.target), dialog: document.querySelector("dialog[open]") !== null };
+      if (newest.current?.dialog === "palette" && !press.dialog) return takeEarly(newest.current.early, ahead(newest.current.early.text, press), e);
       const after = performance.now() - prefixAt.current < PREFIX_MS;
-      const found = act({ key: e.key, ctrl: e.ctrlKey, meta: e.metaKey, alt: e.altKey, typing: typing(e.target), dialog: document.querySelector("dialog[open]") !== null }, after, pages);
+      const found = act(press, after, pages);
       prefixAt.current = found === "prefix" ? performance.now() : -PREFIX_MS;
       if (found === null || found === "prefix") return;
       if (found === "search") {
@@ -57,7 +68,7 @@ export function Dialogs({ me, opened, setOpened }: { me: Me; opened: Opened; set
   const close = () => setOpened((now) => (now === opened ? null : now)); // one that closes may have opened the other
   return (
     <Suspense key={opened.at}>
-      {opened.dialog === "palette" ? <Palette me={me} onClose={close} onHelp={() => setOpened(opening("help"))} /> : <Help me={me} onClose={close} />}
+      {opened.dialog === "palette" ? <Palette me={me} early={opened.early} onClose={close} onHelp={() => setOpened(opening("help"))} /> : <Help me={me} onClose={close} />}
     </Suspense>
   );
 }

@@ -89,9 +89,9 @@ function useOwn(me: Me, onHelp: () => void): Entry[] {
   }, [me, added, onHelp, setColorScheme]);
 }
 
-export default function Palette({ me, onClose, onHelp }: { me: Me; onClose: () => void; onHelp: () => void }) {
+export default function Palette({ me, early, onClose, onHelp }: { me: Me; early: { text: string }; onClose: () => void; onHelp: () => void }) {
   const ref = useModal();
-  const [typed, setTyped] = useState("");
+  const [typed, setTyped] = useState(early.text);
   const [at, setAt] = useState(0);
   const [, go] = useLocation();
   const client = useQueryClient();

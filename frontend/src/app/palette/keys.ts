@@ -13,6 +13,13 @@ export interface Press {
   dialog: boolean;
 }
 
+/** What has been typed into a field that is still to come, after one more key; null where the key is not for it. */
+export function ahead(typed: string, press: Press): string | null {
+  if (press.ctrl || press.meta || press.alt) return null;
+  if (press.key === "Backspace") return typed.slice(0, -1);
+  return press.key.length === 1 ? typed + press.key : null;
+}
+
 /** `after`: whether `g` was pressed a moment ago. `pages`: key -> address. */
 export function act(press: Press, after: boolean, pages: ReadonlyMap<string, string>): Act {
   if ((press.ctrl || press.meta) && !press.alt && press.key.toLowerCase() === "k") return press.dialog ? null : "palette";

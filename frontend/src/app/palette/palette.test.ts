@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { grouped, jobNumber, matching, nodeEntry, queueEntries, score, subClusterEntries, type Entry } from "./find";
-import { act, type Press } from "./keys";
+import { act, ahead, type Press } from "./keys";
 
 const entry = (name: string, group = "Pages", note?: string): Entry => ({ id: name, group, name, note });
 
@@ -35,6 +35,10 @@ describe("keys", () => {
 
   it("open the palette from anywhere but another dialog", () => {
     expect([press("k", { ctrl: true, typing: true }), press("k", { meta: true }), press("k", { ctrl: true, dialog: true })].map((p) => act(p, false, pages))).toEqual(["palette", "palette", null]);
+  });
+  it("that come before the palette does are typed into it", () => {
+    expect(["k", "i", "x", "Backspace", "l"].reduce((text, key) => ahead(text, press(key)) ?? text, "")).toBe("kil");
+    expect([press("Enter"), press("ArrowDown"), press("k", { ctrl: true })].map((p) => ahead("a", p))).toEqual([null, null, null]);
   });
   it("mean nothing while somebody types", () => expect(["g", "?", "/"].map((k) => act(press(k, { typing: true }), false, pages))).toEqual([null, null, null]));
   it("lead to a page after g", () => {
