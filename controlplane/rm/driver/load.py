@@ -62,7 +62,7 @@ def own_load(m: Memory, sub: int) -> Load:
     """The load of the sub-cluster whose memory that is, name, state and age are the reader's to know."""
     n, size = m.nodes.view(), len(m.nodes)
     free = np.maximum(n.free, 0)
-    rows = np.flatnonzero(m.asks.count > 0)
+    rows = _waiting(m)
     shapes, shape = m.asks.shapes_of(rows)
     wanted = shapes[shape] * m.asks.count[rows, None] if len(rows) else np.zeros((0, R), np.int64)
     queue = m.ledger.leaf_of(m.asks.job[rows])
@@ -77,6 +77,14 @@ def own_load(m: Memory, sub: int) -> Load:
         sub, "", "", True, 0.0, m.epoch, m.queues.version, version, int(up.sum()), up @ n.capacity,
         up @ free, wanted.sum(axis=0), queues,
     )  # fmt: skip
+
+
+def _waiting(m: Memory) -> np.ndarray:
+    """Asks that room here is of use to. What no node here could hold keeps nobody else, here or elsewhere, from it."""
+    rows = np.flatnonzero(m.asks.count > 0)
+    if not m.unheld:
+        return rows
+    return rows[~np.isin(m.asks.key[rows], [(job << 16) + no for job, no in m.unheld])]
 
 
 def _partition(m: Memory, number: int, n: Nodes, queue: np.ndarray, wanted: np.ndarray) -> PartitionLoad:

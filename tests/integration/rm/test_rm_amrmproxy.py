@@ -51,6 +51,16 @@ def test_what_nobody_has_room_for_waits_at_home_and_goes_once_there_is(federatio
     assert home.rounds.proxy.look_s() == float("inf"), "nothing waits"
 
 
+def test_what_no_node_could_ever_hold_keeps_nobody_from_the_room_there_is(federation: Federation) -> None:
+    for at, what in ((1, {"memory_mib": 1 << 20}), (2, {"memory_mib": 512, "gpus": 60})):
+        federation.clusters[at].submit({"count": 1, "resources": what}, queue="root.default")
+    federation.rounds(5)  # until it is known there
+    submit(federation, 40)
+    federation.rounds(5)
+    west, east, south = federation.live()
+    assert (west, east + south, east > 8, south > 8) == (16, 24, True, True)
+
+
 @pytest.mark.parametrize(
     ("policy", "parameters", "expected"),
     [

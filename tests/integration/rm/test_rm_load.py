@@ -38,6 +38,17 @@ def test_a_row_says_what_queues_use_and_want(cluster: Cluster) -> None:
     assert (load.pending == p.pending.sum(axis=0)).all()
 
 
+def test_what_no_node_here_could_hold_is_no_demand(cluster: Cluster) -> None:
+    leader = leading(cluster)
+    cluster.submit({"count": 3, "resources": {"memory_mib": 4096, "vcores_milli": 100}})
+    never = cluster.submit({"count": 2, "resources": {"memory_mib": 1 << 20, "vcores_milli": 100}})
+    leader.round()
+    leader.memory.unheld[never, 0] = None
+    LoadReporter().report(leader.memory, cluster.sub.pk, leader.store, leader.clock)
+    load = _loads(cluster, leader)["west"]
+    assert (load.capacity - load.free + load.pending).tolist() == [*amounts(3 * 4096, 3 * 100)]
+
+
 def test_rows_of_all_sub_clusters_are_read_by_each(cluster: Cluster) -> None:
     other = another(cluster)
     here, there = leading(cluster), leading(other)
