@@ -49,6 +49,8 @@ def environment(
     fixed = {
         "PATH": location.path,
         "HOME": work,
+        "USER": template.user,  # the number that it runs as need not have a name, for which programs would look
+        "LOGNAME": template.user,
         "TMPDIR": os.path.join(folder, "tmp"),
         "LANG": "C.UTF-8",
         "CUDA_VISIBLE_DEVICES": gpus,

@@ -111,7 +111,7 @@ def test_the_environment_says_who_a_task_is_and_holds_nothing_else(cluster: Clus
     assert values["HYDRA_SUB_CLUSTER"] == "east" and values["HYDRA_NODE"] == container.node
     assert values["HYDRA_USER"] == "tenant" and values["HYDRA_GPUS"] == "" and values["OWN"] == "x"
     shells = {"PWD", "OLDPWD", "SHLVL", "_"}
-    allowed = {"PATH", "HOME", "TMPDIR", "LANG", "CUDA_VISIBLE_DEVICES", "EVIDENCE", "OWN"}
+    allowed = {"PATH", "HOME", "TMPDIR", "LANG", "USER", "LOGNAME", "CUDA_VISIBLE_DEVICES", "EVIDENCE", "OWN"}
     assert not {n for n in names if not n.startswith("HYDRA_")} - allowed - shells
     assert not {n for n in names if "SECRET" in n or "REDIS" in n or "DATABASE" in n}
 

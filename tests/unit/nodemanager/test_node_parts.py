@@ -351,11 +351,11 @@ def test_the_environment_is_ours_where_it_says_hydra(tmp_path: Path) -> None:
     where = launchcontext.Location("n", "r", "west", "/bin", "n.example")
     env = launchcontext.environment(lease(1, gpus=0b1010), asked, "/f", where, {"web-ui": 20_001})
     assert (env["HYDRA_HOST"], env["HYDRA_PORT_WEB_UI"]) == ("n.example", "20001")
-    assert env["HYDRA_USER"] == "ann"
+    assert env["HYDRA_USER"] == env["USER"] == env["LOGNAME"] == "ann"
     assert "HYDRA_NEW" not in env
     assert (env["PATH"], env["A"]) == ("/mine", "b")
     assert env["HYDRA_GPUS"] == env["CUDA_VISIBLE_DEVICES"] == "1,3"
-    assert set(os.environ) & set(env) <= {"PATH", "HOME", "LANG", "TMPDIR", "A"}
+    assert set(os.environ) & set(env) <= {"PATH", "HOME", "LANG", "TMPDIR", "USER", "LOGNAME", "A"}
 
 
 def test_every_device_that_a_node_may_offer_can_be_named_to_a_task(tmp_path: Path) -> None:
