@@ -36,7 +36,11 @@ def test_everything_is_found_with_the_keyboard(overview: Page) -> None:
 
 def test_what_is_typed_before_it_is_there_is_not_lost(overview: Page) -> None:
     held: list[Route] = []
-    overview.route(re.compile("/Palette\\."), held.append)
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    overview.route(re.compile("/Palette\\."), hold)
     with overview.expect_request(re.compile("/Palette\\.")):
         overview.keyboard.press("Control+k")
     overview.keyboard.type("gjobs")

@@ -4,7 +4,7 @@ import { useLocation } from "wouter";
 import type { Me } from "../../api/types";
 import { Search } from "../../ui/icons";
 import { pagesFor } from "../pages";
-import { act, ahead } from "./keys";
+import { act, ahead, type Press } from "./keys";
 
 const Palette = lazy(() => import("./Palette"));
 const Help = lazy(() => import("./Help"));
@@ -23,15 +23,17 @@ function focusSearch(): boolean {
   return field !== undefined;
 }
 
-/** at: tells one opening from the next, so that one dialog's late end does not end another. early: typed before it was there. */
-export type Opened = { dialog: "palette" | "help"; at: number; early: { text: string } } | null;
-export const opening = (dialog: "palette" | "help"): Opened => ({ dialog, at: performance.now(), early: { text: "" } });
+/** at: tells one opening from the next, so that one dialog's late end does not end another. early: what was typed before it was there. */
+export type Opened = { dialog: "palette" | "help"; at: number; early: Early } | null;
+export const opening = (dialog: "palette" | "help"): Opened => ({ dialog, at: performance.now(), early: { text: "", there: false } });
+
+export interface Early { text: string; there: boolean }
 
 /** What is typed while the palette is still loaded is its own, and nobody else's. */
-function takeEarly(early: { text: string }, text: string | null, e: KeyboardEvent): void {
-  if (text === null) return;
-  early.text = text;
-  e.preventDefault();
+function takenEarly(early: Early, press: Press): boolean {
+  const text = early.there ? null : ahead(early.text, press);
+  if (text !== null) early.text = text;
+  return text !== null;
 }
 
 /** Listens for as long as somebody is signed in. */
@@ -46,7 +48,7 @@ export function useKeys(me: Me): [Opened, Dispatch<SetStateAction<Opened>>] {
     const pressed = (e: KeyboardEvent) => {
       if (e.defaultPrevented || e.isComposing) return;
       const press = { key: e.key, ctrl: e.ctrlKey, meta: e.metaKey, alt: e.altKey, typing: typing(e.target), dialog: document.querySelector("dialog[open]") !== null };
-      if (newest.current?.dialog === "palette" && !press.dialog) return takeEarly(newest.current.early, ahead(newest.current.early.text, press), e);
+      if (newest.current?.dialog === "palette" && takenEarly(newest.current.early, press)) return e.preventDefault();
       const after = performance.now() - prefixAt.current < PREFIX_MS;
       const found = act(press, after, pages);
       prefixAt.current = found === "prefix" ? performance.now() : -PREFIX_MS;

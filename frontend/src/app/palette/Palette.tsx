@@ -12,6 +12,7 @@ import { useModal } from "../../ui/modal";
 import { pagesFor } from "../pages";
 import { signOut } from "../session";
 import { useAddedCommands } from "./commands";
+import type { Early } from "./Keys";
 import { ACTIONS, grouped, jobEntry, jobNumber, matching, nodeEntry, ON_PAGE, queueEntries, subClusterEntries, withoutTwins, type Entry } from "./find";
 import { orderEntries, orderIn, queriesOf } from "./orders";
 import "./palette.css";
@@ -89,9 +90,10 @@ function useOwn(me: Me, onHelp: () => void): Entry[] {
   }, [me, added, onHelp, setColorScheme]);
 }
 
-export default function Palette({ me, early, onClose, onHelp }: { me: Me; early: { text: string }; onClose: () => void; onHelp: () => void }) {
+export default function Palette({ me, early, onClose, onHelp }: { me: Me; early: Early; onClose: () => void; onHelp: () => void }) {
   const ref = useModal();
   const [typed, setTyped] = useState(early.text);
+  useEffect(() => { early.there = true; }, [early]);
   const [at, setAt] = useState(0);
   const [, go] = useLocation();
   const client = useQueryClient();

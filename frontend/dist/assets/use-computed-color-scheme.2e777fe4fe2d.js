@@ -1,1 +1,0 @@
-import{lt as e,ut as t}from"./index.a71b7257e51f.js";function n(n,r={getInitialValueInEffect:!0}){let i=t(n,r),{colorScheme:a}=e();return a===`auto`?i:a}export{n as t};
