@@ -160,9 +160,8 @@ def test_who_is_held_goes_on_in_order_and_pays_before_the_next_does() -> None:
     asyncio.run(play())
 
 
-def test_who_does_not_wait_any_longer_holds_nobody_up() -> None:
+def test_who_does_not_wait_any_longer_holds_nobody_up(turns: Turns, clock: Clock) -> None:
     async def play() -> None:
-        turns = Turns(QUICK)
         turns.spent("greedy", BURST_S + 1)
         turns.asks("modest")
         impatient = asyncio.create_task(turns.within_share("greedy", 0.0))
@@ -172,6 +171,7 @@ def test_who_does_not_wait_any_longer_holds_nobody_up() -> None:
         gone.cancel()
         await impatient
         assert not patient.done()
+        clock.now += 1 / SHARE
         await patient
         assert not turns._parties["greedy"].held
 
