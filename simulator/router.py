@@ -97,12 +97,8 @@ class SimulatedRouter:
             size = amounts(sum(row[a] for row in sub.nodes.values()) for a in AXES)
             found = HomeCandidate(sub.id, sub.name, accepts, led, len(sub.nodes), size, list(NOTHING), -1.0)
         else:
-            held = [
-                max(0, c - f) + p
-                for c, f, p in zip(load.capacity.tolist(), load.free.tolist(), load.pending.tolist(), strict=True)
-            ]
             size = amounts(load.capacity.tolist())
-            found = HomeCandidate(sub.id, sub.name, accepts, led, load.nodes_up, size, held, sub.loaded_at)
+            found = HomeCandidate(sub.id, sub.name, accepts, led, load.nodes_up, size, load.demand.tolist(), sub.loaded_at)
         self._candidates[sub.id] = found
 
     def _owned(self, s: Submission) -> dict[int, int]:

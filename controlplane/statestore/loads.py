@@ -16,24 +16,26 @@ from scheduler.shares.tree import all_nearest
 
 GONE = ("lost", "decommissioned")  # states of sub-clusters: what they used is over
 SILENT_S = 15.0  # a leader whose row is older starts nothing
+VAIN = ""  # in place of the queue by whose maximum asks wait: no node there could ever hold them
 _WHOLE = ""  # the row of a partition's nodes among those of its queues
 
 # Asynchronous: what is lost with the server is said again a second later.
 _PUT = """
 WITH soon AS (SELECT set_config('synchronous_commit', 'off', true))
 INSERT INTO statestore_load AS l (sub_cluster_id, at, epoch, policy_version, shares_version, nodes_up, capacity, free,
-    pending, body)
-SELECT %s, clock_timestamp(), %s, %s, %s, %s, %s::bigint[], %s::bigint[], %s::bigint[], %s FROM soon
+    pending, body, limited)
+SELECT %s, clock_timestamp(), %s, %s, %s, %s, %s::bigint[], %s::bigint[], %s::bigint[], %s, %s FROM soon
     ON CONFLICT (sub_cluster_id) DO UPDATE
    SET at = EXCLUDED.at, epoch = EXCLUDED.epoch, policy_version = EXCLUDED.policy_version,
        shares_version = EXCLUDED.shares_version, nodes_up = EXCLUDED.nodes_up, capacity = EXCLUDED.capacity,
-       free = EXCLUDED.free, pending = EXCLUDED.pending, body = EXCLUDED.body
+       free = EXCLUDED.free, pending = EXCLUDED.pending, body = EXCLUDED.body,
+       limited = EXCLUDED.limited
  WHERE l.epoch <= EXCLUDED.epoch
 """
 _READ = """
 SELECT s.id, s.name, s.state, coalesce(e.expires_at > clock_timestamp() AND e.holder <> '', false),
        extract(epoch FROM clock_timestamp() - l.at)::float8, l.epoch, l.policy_version, l.shares_version, l.nodes_up,
-       l.capacity, l.free, l.pending, CASE WHEN %s THEN l.body END
+       l.capacity, l.free, l.pending, CASE WHEN %s THEN l.body END, l.limited
   FROM statestore_load l JOIN statestore_subcluster s ON s.id = l.sub_cluster_id
   JOIN statestore_lease e ON e.sub_cluster_id = s.id
  ORDER BY s.id
@@ -69,7 +71,9 @@ class Load:
 
     state: the operators' word for it. led: somebody leads it now. age_s: since
     the leader looked. shares_version: the assignment it goes by, 0 without one.
-    queues: by the partition's name, "" the default one.
+    queues: by the partition's name, "" the default one. limited: by partition,
+    how much of ``pending`` waits for which queue's maximum (or for a user's in
+    it) or in vain, and would not start however much was free: (k, R) int64.
     """
 
     sub_cluster: int
@@ -85,6 +89,12 @@ class Load:
     free: np.ndarray
     pending: np.ndarray
     queues: dict[str, PartitionLoad] = field(default_factory=dict)
+    limited: dict[str, Table] = field(default_factory=dict)
+
+    @property
+    def demand(self) -> np.ndarray:
+        """What is used, and what waits for room: (R,) int64."""
+        return demand(self.capacity, self.free, self.pending, self.limited)
 
     @property
     def counts(self) -> bool:
@@ -95,8 +105,16 @@ class Load:
     def load(self) -> float:
         """What is used and waited for over what there is, of the resource where that is most; endless with nothing."""
         there = self.capacity > 0
-        owed = self.capacity - self.free + self.pending
-        return float((owed[there] / self.capacity[there]).max()) if there.any() else np.inf
+        return float((self.demand[there] / self.capacity[there]).max()) if there.any() else np.inf
+
+
+def demand(
+    capacity: np.ndarray, free: np.ndarray, pending: np.ndarray, limited: Mapping[str, Table]
+) -> np.ndarray:
+    """Of a row: what is used, and what waits for room, not for a limit: (R,) int64."""
+    held_back = sum((amounts.sum(axis=0) for _, amounts in limited.values()), np.zeros(R, np.int64))
+    found: np.ndarray = np.maximum(capacity - free, 0) + np.maximum(pending - held_back, 0)
+    return found
 
 
 def counts(led: bool, age_s: float | None) -> bool:
@@ -134,6 +152,7 @@ def put(session: psycopg.Connection, load: Load) -> bool:
         load.nodes_up,
         *numbers,
         _packed(load.queues),
+        pack(load.limited) if load.limited else None,
     )
     return session.execute(_PUT, values).rowcount > 0
 
@@ -154,12 +173,16 @@ def _packed(queues: Mapping[str, PartitionLoad]) -> bytes:
 
 def _load(
     sub: int, name: str, state: str, led: bool, age_s: float, epoch: int, policy: int, shares: int, nodes_up: int,
-    capacity: list[int], free: list[int], pending: list[int], body: bytes | None,
+    capacity: list[int], free: list[int], pending: list[int], body: bytes | None, limited: bytes | None,
 ) -> Load:  # fmt: skip
-    tables = unpack(bytes(body)) if body else {}
-    queues = {partition: PartitionLoad.of(table) for partition, table in tables.items()}
+    queues = {partition: PartitionLoad.of(table) for partition, table in tables_of(body).items()}
     units = _units(capacity), _units(free), _units(pending)
-    return Load(sub, name, state, led, age_s, epoch, policy, shares, nodes_up, *units, queues)
+    return Load(sub, name, state, led, age_s, epoch, policy, shares, nodes_up, *units, queues, tables_of(limited))
+
+
+def tables_of(packed: bytes | None) -> dict[str, Table]:
+    """What a column has, nothing where it is null."""
+    return unpack(bytes(packed)) if packed else {}
 
 
 def _units(amounts: list[int]) -> np.ndarray:

@@ -43,9 +43,20 @@ def test_what_is_typed_before_it_is_there_is_not_lost(overview: Page) -> None:
     overview.route(re.compile("/Palette\\."), hold)
     with overview.expect_request(re.compile("/Palette\\.")):
         overview.keyboard.press("Control+k")
-    overview.keyboard.type("gjobs")
+    overview.keyboard.type("x")
+    overview.keyboard.press("Escape")
+    overview.keyboard.press("Control+k")
+    overview.keyboard.type("gj")
+    overview.keyboard.press("Control+k")
+    overview.get_by_role("button", name="Find").click()
+    overview.keyboard.press("Enter")
+    overview.keyboard.type("o")
     held[0].continue_()
-    expect(overview.get_by_role("combobox", name="Find")).to_have_value("gjobs")
+    field = overview.get_by_role("combobox", name="Find")
+    expect(field).to_have_value("gjo")
+    expect(field).to_be_focused()
+    overview.keyboard.type("bs")
+    expect(field).to_have_value("gjobs")
     assert overview.url.endswith("/"), "and leads nowhere"
 
 
@@ -149,6 +160,24 @@ def test_what_can_be_done_is_found_on_every_page(overview: Page, site: Stack) ->
         page.keyboard.press("Enter")
         expect(page.get_by_label("Present password")).to_be_focused()
         page.keyboard.press("Control+k")
+
+
+def test_operators_find_what_can_be_done_with_nodes_on_every_page(page: Page, site: Stack) -> None:
+    sign_in(page, "operator", site.home.secrets()["operator_password"])
+    page.goto("/jobs")
+    page.get_by_role("heading", name="Jobs", level=1).wait_for()
+    page.keyboard.press("Control+k")
+    field = page.get_by_role("combobox", name="Find")
+    field.fill("node west-2")
+    expect(page.get_by_role("group", name="Nodes").get_by_role("option")).to_contain_text("west-2")
+    field.fill("cordon node west-2")
+    page.get_by_role("group", name="On nodes").get_by_role("option", name="Cordon: west-2").click()
+    asked = page.get_by_role("dialog", name="Cordon: west-2")
+    asked.get_by_role("button", name="Cancel").click()
+    expect(asked).to_have_count(0)
+    page.reload()
+    expect(page.get_by_role("button", name="Cordon", exact=True)).to_be_visible()
+    expect(asked).to_have_count(0)
 
 
 def test_keys_lead_to_pages_but_not_while_somebody_types(overview: Page) -> None:

@@ -5,10 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from controlplane.rm.memory.asks import IN_VAIN
 from controlplane.rm.memory.memory import Memory
 from controlplane.rm.memory.nodes import R
 from controlplane.rm.ports import Clock, Store
-from controlplane.statestore.loads import Load, PartitionLoad
+from controlplane.statestore.loads import VAIN, Load, PartitionLoad
+from controlplane.statestore.packed import Table
 from scheduler.core.snapshot import Nodes
 from wire.states import NodeState
 
@@ -55,6 +57,8 @@ def _fingerprint(load: Load) -> bytes:
         digest.update(repr((name, p.paths)).encode())
         for column in (p.capacity, p.free, p.used, p.pending):
             digest.update(np.ascontiguousarray(column).tobytes())
+    for name, (paths, amounts) in load.limited.items():
+        digest.update(repr((name, paths, amounts.tolist())).encode())
     return digest.digest()
 
 
@@ -62,7 +66,7 @@ def own_load(m: Memory, sub: int) -> Load:
     """The load of the sub-cluster whose memory that is, name, state and age are the reader's to know."""
     n, size = m.nodes.view(), len(m.nodes)
     free = np.maximum(n.free, 0)
-    rows = _waiting(m)
+    rows = np.flatnonzero(m.asks.count > 0)
     shapes, shape = m.asks.shapes_of(rows)
     wanted = shapes[shape] * m.asks.count[rows, None] if len(rows) else np.zeros((0, R), np.int64)
     queue = m.ledger.leaf_of(m.asks.job[rows])
@@ -71,20 +75,30 @@ def own_load(m: Memory, sub: int) -> Load:
         name: _partition(m, number, n, queue[of == number], wanted[of == number])
         for number, name in enumerate(m.partitions)
     }
+    limit = m.asks.limit[rows]
+    limited = {
+        name: _limited(m, limit[own], wanted[own])
+        for number, name in enumerate(m.partitions)
+        if (own := (of == number) & (limit != -1)).any()
+    }
     up = n.open[:size]
     version = m.shares.assigned.version if m.shares.assigned else 0
     return Load(
         sub, "", "", True, 0.0, m.epoch, m.queues.version, version, int(up.sum()), up @ n.capacity,
-        up @ free, wanted.sum(axis=0), queues,
+        up @ free, wanted.sum(axis=0), queues, limited,
     )  # fmt: skip
 
 
-def _waiting(m: Memory) -> np.ndarray:
-    """Asks that room here is of use to. What no node here could hold keeps nobody else, here or elsewhere, from it."""
-    rows = np.flatnonzero(m.asks.count > 0)
-    if not m.unheld:
-        return rows
-    return rows[~np.isin(m.asks.key[rows], [(job << 16) + no for job, no in m.unheld])]
+def _limited(m: Memory, limit: np.ndarray, wanted: np.ndarray) -> Table:
+    """What asks want that wait for no room. limit: (a,) as the table of asks has it; wanted: (a, R)."""
+    limits, at = np.unique(limit, return_inverse=True)
+    paths = [VAIN if limit == IN_VAIN else m.queues.paths[limit] for limit in limits.tolist()]
+    return paths, _sums(at, wanted, len(paths))
+
+
+def _sums(row: np.ndarray, amounts: np.ndarray, rows: int) -> np.ndarray:
+    """(rows, R) int64: these amounts, (a, R), summed by their row, (a,)."""
+    return np.stack([np.bincount(row, amounts[:, r], rows) for r in range(R)], axis=1).astype(np.int64)
 
 
 def _partition(m: Memory, number: int, n: Nodes, queue: np.ndarray, wanted: np.ndarray) -> PartitionLoad:
@@ -92,7 +106,7 @@ def _partition(m: Memory, number: int, n: Nodes, queue: np.ndarray, wanted: np.n
     nodes, own = m.nodes_of(number)
     nodes = nodes[own]
     used = m.ledger.queues[number]
-    pending = np.stack([np.bincount(queue, wanted[:, r], len(used)) for r in range(R)], axis=1).astype(np.int64)
+    pending = _sums(queue, wanted, len(used))
     at = np.flatnonzero((used > 0).any(axis=1) | (pending > 0).any(axis=1))
     paths = m.queues.paths
     takes = n.open[nodes]

@@ -17,6 +17,7 @@ Owner = tuple["JobEntry", "GroupEntry"]
 Mask = tuple[str, tuple[str, ...], tuple[str, ...], tuple[int, ...]]  # labels, strict nodes, strict racks, avoided
 T = TypeVar("T")
 NOWHERE = np.empty(0, np.int32)
+IN_VAIN = -2  # in place of a limit: no node here could ever hold it
 
 
 class AskTable(Table):
@@ -25,7 +26,8 @@ class AskTable(Table):
     count: containers wanted now. job: row of the ledger. shape, mask: numbers
     of ``shapes`` and ``masks``, mask -1 before ``where``. near, racks: positions a group prefers.
     constrained: not all nodes are alike to it, here or in other sub-clusters.
-    master: it is the application master of its job.
+    master: it is the application master of its job. limit: what kept it waiting when it was planned last, where
+    that was not room: position of the queue whose maximum it was, or a user's in it; ``IN_VAIN``; else -1.
     """
 
     key: np.ndarray = column(np.int64, fill=-1)
@@ -41,6 +43,7 @@ class AskTable(Table):
     prefers: np.ndarray = column(np.bool_)
     constrained: np.ndarray = column(np.bool_)
     master: np.ndarray = column(np.bool_)
+    limit: np.ndarray = column(np.int32, fill=-1)
 
     def __init__(self) -> None:
         self.owner: list[Owner | None] = []
@@ -85,7 +88,7 @@ class AskTable(Table):
         """Take in what the group wants now."""
         at, wanted = group.row, group.run.wanted
         if wanted and not self.count[at]:
-            self.since[at] = now
+            self.since[at], self.limit[at] = now, -1
         self.count[at], self.job[at], self.partition[at] = wanted, job.row, group.partition
         for former in group.former_rows:
             self.job[former], self.partition[former] = job.row, group.partition

@@ -86,6 +86,7 @@ class Memory:
         self.room_due = {}
         self.partitions = [p.name for p in queues.partitions] + [DEFAULT]
         self.ledger = Ledger(len(self.partitions), len(queues.paths))
+        self.asks.limit[:] = -1  # queues are at other positions
         self.admission_queue = AdmissionQueue(queues, len(self.partitions), self.admission_queue.patience())
         self._drop_reservations({name: memo for name, memo in self.memos.items() if name in self.partitions})
         self.observed.only(self.partitions)

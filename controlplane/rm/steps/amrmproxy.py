@@ -135,16 +135,16 @@ class AMRMProxy:
         if wait is None or wait.taken != handed.taken:
             wait = self.waits[key] = _Wait(handed.taken, now)
         gone = self.remotes.gone_s(sub, now) > policy.relax_after_s
-        late = now - wait.since > policy.relax_after_s and self._better(m, group, sub)
+        late = now - wait.since > policy.relax_after_s and self._better(m, job, group, sub)
         barred = self.remotes.closed(sub) or not policy.reach([self.sub, sub])[1]
         if not handed.lowering and (gone or late or barred):
             self.avoided[key] = now + _AVOID * policy.relax_after_s
             remote.recall(c, job, group, sub)
         return handed.lowering and gone
 
-    def _better(self, m: Memory, group: GroupEntry, sub: int) -> bool:
+    def _better(self, m: Memory, job: JobEntry, group: GroupEntry, sub: int) -> bool:
         """Whether another sub-cluster, or home, could start at least one of its containers now; of a gang all."""
-        home, others = self.remotes.room(m, group.partition)
+        home, others = self.remotes.room(m, group.partition, job.queue)
         free = {self.sub: home} | {other: amount for other, amount in others.items() if other != sub}
         able = self.remotes.matching(m, group, list(free)) > 0
         least = group.remote[sub].waiting if group.constraints.gang else 1
@@ -158,7 +158,7 @@ class AMRMProxy:
             job, group = m.asking.get(key, (None, None))
             if job is None or group is None or group.constraints.gang:
                 continue
-            home, others = self.remotes.room(m, group.partition)
+            home, others = self.remotes.room(m, group.partition, job.queue)
             e = _Excess(job, group, fitting(home, group.shape), False)
             subs, targets = self._split_targets(m, e, others, now)
             loads = np.array([self.remotes.load(sub) for sub in subs])
@@ -171,12 +171,10 @@ class AMRMProxy:
         self.avoided = {k: until for k, until in self.avoided.items() if until > now}
         self.divided = {k: min(n, m.asking[k][1].run.wanted) for k, n in self.divided.items() if k in m.asking}
         for partition in range(len(m.partitions)):
-            home, others = self.remotes.room(m, partition)
-            free = dict(others)
-            found = [x for x in _excess(m, partition, home, list(free.values()), now) if self._fresh(m, x)]
+            found = [x for x in _excess(m, partition, self.remotes, now) if self._fresh(m, x)]
             first = self.next_group % len(found) if len(found) > GROUPS_PER_LOOK else 0
             for excess in (found[first:] + found[:first])[:GROUPS_PER_LOOK]:
-                self._divide(m, c, excess, free)
+                self._divide(m, c, excess)
             self.next_group = first + GROUPS_PER_LOOK
 
     def _fresh(self, m: Memory, e: "_Excess") -> int:
@@ -189,9 +187,10 @@ class AMRMProxy:
             return wanted
         return wanted - min(self.divided.get(e.key, 0), wanted)
 
-    def _divide(self, m: Memory, c: Changes, e: "_Excess", free: dict[int, np.ndarray]) -> None:
+    def _divide(self, m: Memory, c: Changes, e: "_Excess") -> None:
         """Hand over what of the group's tasks another sub-cluster should start."""
         group, now, policy = e.group, c.at_us / 1e6, m.queues.proxy(e.job.queue)
+        _, free = self.remotes.room(m, group.partition, e.job.queue)
         subs, targets = self._split_targets(m, e, free, now)
         if not targets.usable[1:].any():
             return
@@ -204,8 +203,7 @@ class AMRMProxy:
                 alpha=policy.alpha, prefer_home=policy.prefer_home,
                 within=policy.prefer_home and bool(targets.usable[0]),
             )  # fmt: skip
-        for sub, k in self._hand_over(m, c, e, dict(zip(subs[1:], parts[1:].tolist(), strict=True)), now):
-            free[sub] = free[sub] - group.shape * k
+        self._hand_over(m, c, e, dict(zip(subs[1:], parts[1:].tolist(), strict=True)), now)
 
     def _split_targets(
         self, m: Memory, e: "_Excess", free: dict[int, np.ndarray], now: float
@@ -216,17 +214,15 @@ class AMRMProxy:
             targets.usable[at] &= (*e.key, sub) not in self.avoided and not _lowering(e.group.remote.get(sub))
         return subs, targets
 
-    def _hand_over(
-        self, m: Memory, c: Changes, e: "_Excess", parts: dict[int, int], now: float
-    ) -> list[tuple[int, int]]:
-        """Ask these sub-clusters for so many of the group's tasks; those of whom any were asked, with how many."""
-        asked = [(sub, k) for sub, k in parts.items() if k > 0]
-        for sub, k in asked:
+    def _hand_over(self, m: Memory, c: Changes, e: "_Excess", parts: dict[int, int], now: float) -> None:
+        """Ask these sub-clusters for so many of the group's tasks."""
+        for sub, k in parts.items():
+            if k <= 0:
+                continue
             remote.hand_over(m, c, e.job, e.group, sub, k)
             self.remotes.sent(sub, e.group.shape * k, now)
             self.waits[*e.key, sub] = _Wait(e.group.remote[sub].taken, now)
         self.divided[e.key] = e.group.run.wanted
-        return asked
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,18 +256,19 @@ class _Demand:
     may_leave: np.ndarray
 
 
-def _excess(m: Memory, partition: int, home: np.ndarray, elsewhere: list[np.ndarray], now: float) -> Iterator[_Excess]:
+def _excess(m: Memory, partition: int, remotes: RemoteSubClusters, now: float) -> Iterator[_Excess]:
     """Groups at home here of which another sub-cluster may have to start something.
 
     Those that this one cannot start all of while another could, and those that
     prefer nodes of others or whose policy does not prefer home; the oldest
-    jobs first. home, elsewhere: (R,) what is free.
+    jobs first.
     """
     rows = m.asks.wanting(partition)
     if not len(rows):
         return
+    home = remotes.home_free(m, partition)
     d = _demand(m, rows, home, now)
-    possible = np.array([any(fitting(free, s) for free in elsewhere) for s in d.shapes], np.bool_)[d.shape]
+    possible = _possible(m, partition, remotes, rows, d)
     look = d.short & possible | d.may_leave
     for i in np.flatnonzero(look).tolist():
         owner = m.asks.owner[rows[i]]
@@ -280,6 +277,20 @@ def _excess(m: Memory, partition: int, home: np.ndarray, elsewhere: list[np.ndar
         if not job.home:
             fits = 0 if d.late[i] else fitting(home - d.before[i], group.shape)
             yield _Excess(job, group, min(fits, group.run.wanted), bool(d.late[i] & possible[i]))
+
+
+def _possible(m: Memory, partition: int, remotes: RemoteSubClusters, rows: np.ndarray, d: _Demand) -> np.ndarray:
+    """Of which asks another sub-cluster could start a container now: (a,) bool; of none that home has room for."""
+    found = np.zeros(len(rows), np.bool_)
+    short = np.flatnonzero(d.short)
+    kinds = np.stack((m.ledger.leaf_of(m.asks.job[rows[short]]), d.shape[short]))
+    alike, kind = np.unique(kinds, axis=1, return_inverse=True)
+    able = []
+    for queue, shape in alike.T.tolist():
+        _, free = remotes.room(m, partition, m.queues.paths[queue])
+        able.append(any(fitting(amount, d.shapes[shape]) for amount in free.values()))
+    found[short] = np.array(able, np.bool_)[kind.ravel()]
+    return found
 
 
 def _demand(m: Memory, rows: np.ndarray, home: np.ndarray, now: float) -> _Demand:

@@ -7,6 +7,7 @@ import numpy as np
 
 from controlplane.rm.changes import Changes
 from controlplane.rm.columns import stretches
+from controlplane.rm.memory.asks import IN_VAIN
 from controlplane.rm.memory.jobs import GroupEntry
 from controlplane.rm.memory.memory import Memory
 from controlplane.rm.memory.nodes import CONTAINERS_MAX
@@ -137,6 +138,7 @@ class Planner:
             self.reporter.record_plan(m, name, view, plan.outcome, m.memos[name], policy.placement, now)
             others = m.ledger.others(m.partitions.index(name), m.asks.job[view.asks])
             self._contested |= contested(plan.outcome.left, plan.outcome.why, others)
+        m.asks.limit[view.asks] = _limits(m, view, plan)
         short = plan.refused is not None and bool(np.isin(plan.refused.why, FOR_ROOM).any())
         (m.short_of_room.add if short else m.short_of_room.discard)(name)
         if plan.refused is not None:
@@ -192,3 +194,19 @@ class Planner:
                 c.jobs[job.id] = job
             allocate(self.m, c, self.sub, job, group, node[start:end])
             self.m.asks.since[group.row] = c.at_us / 1e6
+
+
+def _limits(m: Memory, view: PlanView, plan: Plan) -> np.ndarray:
+    """``limit`` of each ask of the view, as the table of asks has it: (a,) int32."""
+    found = np.full(len(view.asks), -1, np.int32)
+    if (refused := plan.refused) is not None:
+        ask, why = refused.ask, refused.why
+        found[ask] = np.select(
+            [why == Why.QUEUE_MAXIMUM, why == Why.USER_MAXIMUM, why == Why.NO_NODE_MATCHES],
+            [refused.binding_row, view.snapshot.ask_queue[ask], IN_VAIN],
+            -1,
+        )
+        if m.unheld and len(gangs := ask[why == Why.GANG]):
+            unheld = [(job << 16) + no for job, no in m.unheld]
+            found[gangs[np.isin(view.snapshot.asks.key[gangs], unheld)]] = IN_VAIN
+    return found

@@ -135,7 +135,6 @@ def _movable(c: Changes, job: JobEntry) -> bool:
 
 
 def _candidate(load: Load) -> HomeCandidate:
-    demand = (load.capacity - load.free + load.pending).tolist()
     size = amounts(load.capacity.tolist())
     accepts = load.state == "running"
-    return HomeCandidate(load.sub_cluster, load.name, accepts, load.counts, load.nodes_up, size, demand)
+    return HomeCandidate(load.sub_cluster, load.name, accepts, load.counts, load.nodes_up, size, load.demand.tolist())

@@ -8,13 +8,14 @@ from controlplane.rm.memory.jobs import GroupEntry
 from controlplane.rm.memory.kinds import need_of, own_kinds
 from controlplane.rm.memory.memory import Memory
 from controlplane.rm.ports import Store
-from controlplane.statestore.capacities import DEFAULT
+from controlplane.rm.steps.headroom import Headroom
 from controlplane.statestore.loads import Load
 from scheduler.federation.feasible import ANY_NUMBER, GroupNeed, NodeKind, NodeKinds
 from scheduler.federation.split import ProxyPolicy, SplitTargets
 from wire.resources import AXES, NOTHING, amounts
 
 R = len(AXES)
+NONE = np.zeros(R, np.int64)
 NODES_S = 30.0  # between two readings of others' nodes, and only while somebody needs certain ones
 SOON_S = 2.0  # the same, where they are others than before
 SENT_S = 1.5  # what was handed over counts as taken for so long; then the load row says so itself
@@ -29,12 +30,13 @@ class RemoteSubClusters:
     own: Load | None = None
     _unled: dict[int, float] = field(default_factory=dict)  # since when nobody leads it
     _sent: list[tuple[float, int, np.ndarray]] = field(default_factory=list)
+    _taken: dict[int, np.ndarray] = field(default_factory=dict)  # the sum of it, by sub-cluster
     _kinds: NodeKinds = field(default_factory=lambda: NodeKinds(()))
     _kinds_at: float = -1e9
     _kinds_of: tuple[object, ...] = ()
     _own: tuple[tuple[int, int], NodeKinds] = ((-1, -1), NodeKinds(()))
     _now: float = 0.0
-    _rooms: dict[int, tuple[np.ndarray, dict[int, np.ndarray]]] = field(default_factory=dict)
+    _rooms: dict[int, tuple[np.ndarray, Headroom]] = field(default_factory=dict)  # by partition
     _store: Store | None = None
 
     def refresh(self, store: Store, m: Memory, now: float) -> None:
@@ -49,7 +51,10 @@ class RemoteSubClusters:
                 self._unled.pop(sub, None)
             else:
                 self._unled.setdefault(sub, now)
-        self._sent = [entry for entry in self._sent if now - entry[0] < SENT_S]
+        sent, self._sent, self._taken = self._sent, [], {}
+        for at, sub, amount in sent:
+            if now - at < SENT_S:
+                self.sent(sub, amount, at)
         self._store, self._now = store, now
         self._rooms.clear()
 
@@ -82,26 +87,19 @@ class RemoteSubClusters:
     def sent(self, sub: int, amount: np.ndarray, now: float) -> None:
         """``amount`` (R,) was handed over there."""
         self._sent.append((now, sub, amount))
-        self._rooms.clear()
+        self._taken[sub] = self._taken.get(sub, NONE) + amount
 
-    def room(self, m: Memory, partition: int) -> tuple[np.ndarray, dict[int, np.ndarray]]:
-        """What was free for the partition's asks when the rows were read: at home, and in each usable sub-cluster."""
+    def room(self, m: Memory, partition: int, queue: str) -> tuple[np.ndarray, dict[int, np.ndarray]]:
+        """What is free for asks of the partition by the queue of that path: at home, and in each usable sub-cluster.
+
+        As the rows told it, without what was handed over since then.
+        """
         if partition not in self._rooms:
-            self._rooms[partition] = self.home_free(m, partition), self._headroom(m.partitions[partition])
-        return self._rooms[partition]
-
-    def _headroom(self, partition: str) -> dict[int, np.ndarray]:
-        """What is neither used nor asked for in each usable sub-cluster: (R,) int64."""
-        found = {}
-        for sub, load in self.loads.items():
-            if not self.usable(sub):
-                continue
-            p = load.queues.get(partition)
-            free = load.free - load.pending if p is None else p.free - p.pending.sum(axis=0)
-            if p is not None or partition == DEFAULT:
-                taken = sum((amount for _, to, amount in self._sent if to == sub), np.zeros(R, np.int64))
-                found[sub] = np.maximum(free - taken, 0)
-        return found
+            usable = [load for sub, load in self.loads.items() if self.usable(sub)]
+            self._rooms[partition] = self.home_free(m, partition), Headroom.of(usable, m.partitions[partition])
+        home, headroom = self._rooms[partition]
+        taken = np.array([self._taken.get(sub, NONE) for sub in headroom.subs], np.int64).reshape(-1, R)
+        return home, dict(zip(headroom.subs, np.maximum(headroom.of_queue(queue) - taken, 0), strict=True))
 
     def home_free(self, m: Memory, partition: int) -> np.ndarray:
         """What is free here on the partition's own nodes that take containers: (R,) int64."""

@@ -17,6 +17,7 @@ class LoadRow(models.Model):
     free = ArrayField(models.BigIntegerField())
     pending = ArrayField(models.BigIntegerField())
     body = models.BinaryField()  # per partition and queue, see ``loads``
+    limited = models.BinaryField(null=True)  # per partition and queue; null: nothing waits for a limit
 
     class Meta:
         db_table = "statestore_load"

@@ -8,7 +8,7 @@ import { useLiveness } from "../live/hooks";
 import { Auto, Close, Leave, Menu, Moon, Sun } from "../ui/icons";
 import { MARK } from "../ui/mark";
 import { useNow } from "../ui/parts";
-import { Dialogs, FindButton, opening, useKeys } from "./palette/Keys";
+import { Dialogs, FindButton, openPalette, useKeys } from "./palette/Keys";
 import { pagesFor } from "./pages";
 import { restOf } from "./place";
 import { signOut } from "./session";
@@ -112,7 +112,7 @@ const NARROW = "(max-width: 720px)"; // as in shell.css
 export function Shell({ me, children }: { me: Me; children: ReactNode }) {
   const narrow = useNarrow();
   const [opened, setOpened] = useKeys(me);
-  const find = <FindButton onOpen={() => setOpened(opening("palette"))} />;
+  const find = <FindButton onOpen={() => setOpened(openPalette)} />;
   const brand = <Link href="/" className="brand" aria-label="Hydra, overview"><img src={MARK} alt="" /><span>Hydra</span></Link>;
   return (
     <div className="shell">

@@ -53,12 +53,47 @@ def test_what_nobody_has_room_for_waits_at_home_and_goes_once_there_is(federatio
 
 def test_what_no_node_could_ever_hold_keeps_nobody_from_the_room_there_is(federation: Federation) -> None:
     for at, what in ((1, {"memory_mib": 1 << 20}), (2, {"memory_mib": 512, "gpus": 60})):
-        federation.clusters[at].submit({"count": 1, "resources": what}, queue="root.default")
-    federation.rounds(5)  # until it is known there
+        federation.clusters[at].submit({"count": 40, "resources": what}, queue="root.default")
+    federation.rounds()
     submit(federation, 40)
     federation.rounds(5)
     west, east, south = federation.live()
     assert (west, east + south, east > 8, south > 8) == (16, 24, True, True)
+
+
+def capped(federation: Federation, policy: str, **limits: Any) -> None:
+    """A queue that may hold a quarter of each sub-cluster."""
+    proxy = {"policy": policy, "parameters": {} if policy == "home" else FAST}
+    queues: dict[str, Any] = {
+        "default": {"guaranteed": 0.8},
+        "capped": {"guaranteed": 0.2, "federation": {"amrmproxy": proxy}} | limits,
+    }
+    usual = {"policy": "locality", "parameters": FAST}
+    federation.west.policy({name: each | OPEN for name, each in queues.items()}, amrmproxy=usual)
+    federation.rounds()
+
+
+@pytest.mark.parametrize("limits", [{"maximum": 0.25}, {"user_maximum": 0.25}])
+def test_what_waits_for_a_limit_keeps_no_other_queue_from_the_room_there_is(
+    federation: Federation, limits: dict[str, Any]
+) -> None:
+    capped(federation, "home", **limits)
+    for at in (1, 2):
+        federation.clusters[at].submit(SMALL | {"count": 100}, queue="root.capped")
+    federation.rounds(2)
+    assert federation.live() == [0, 4, 4]
+    submit(federation, 40)
+    federation.rounds(5)
+    assert federation.live() == [16, 16, 16]
+
+
+def test_a_queue_at_its_limit_everywhere_is_handed_over_no_further_than_there_is_room(federation: Federation) -> None:
+    capped(federation, "locality", maximum=0.25)
+    submit(federation, 200, "root.capped")
+    for _ in range(12):
+        federation.rounds()
+        assert federation.waiting() <= 2 * 16
+    assert federation.live() == [4, 4, 4]
 
 
 @pytest.mark.parametrize(

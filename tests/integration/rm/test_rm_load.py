@@ -7,9 +7,9 @@ from controlplane.rm.driver.load import ANYWAY_S, EVERY_S, LoadReporter, own_loa
 from controlplane.rm.memory.queues import QueueTree
 from controlplane.rm.ports import Fenced
 from controlplane.rm.rows import QueueRow
-from controlplane.statestore.loads import Load
+from controlplane.statestore.loads import VAIN, Load
 from tests.amounts import amounts
-from tests.integration.rm.cluster import Cluster
+from tests.integration.rm.cluster import Cluster, Leading
 from tests.integration.rm.federation import OPEN, another, leading
 from tests.limits import limit
 
@@ -41,12 +41,35 @@ def test_a_row_says_what_queues_use_and_want(cluster: Cluster) -> None:
 def test_what_no_node_here_could_hold_is_no_demand(cluster: Cluster) -> None:
     leader = leading(cluster)
     cluster.submit({"count": 3, "resources": {"memory_mib": 4096, "vcores_milli": 100}})
-    never = cluster.submit({"count": 2, "resources": {"memory_mib": 1 << 20, "vcores_milli": 100}})
+    cluster.submit({"count": 2, "resources": {"memory_mib": 1 << 20, "vcores_milli": 100}})
     leader.round()
-    leader.memory.unheld[never, 0] = None
+    load = _told(cluster, leader)
+    assert load.demand.tolist() == [*amounts(3 * 4096, 3 * 100)]
+    assert load.pending.tolist() == [*amounts(4096 + 2 * (1 << 20), 300)], "it is told as well, and that it waits in vain"
+    assert {path: row.tolist() for path, row in zip(*load.limited[""], strict=True)} == {
+        VAIN: [*amounts(2 << 20, 200)]
+    }
+
+
+def test_what_waits_for_a_maximum_is_told_by_whose_it_is(cluster: Cluster) -> None:
+    cluster.policy({"a": {"guaranteed": 0.5, "maximum": 0.5, **OPEN}, "b": {"guaranteed": 0.5, **OPEN}})
+    leader = leading(cluster)
+    cluster.submit({"count": 20}, queue="root.a")  # 512 MiB and half a core each; 8 are half of all
+    cluster.submit({"count": 10}, queue="root.b")
+    leader.round()
+    load = _told(cluster, leader)
+    assert [(paths, rows.tolist()) for paths, rows in load.limited.values()] == [
+        (["root.a"], [[*amounts(12 * 512, 12 * 500)]])
+    ]
+    assert load.demand.tolist() == [*amounts(18 * 512, 18 * 500)], "two of b wait for room"
+    cluster.policy({"a": {"guaranteed": 0.5, **OPEN}, "b": {"guaranteed": 0.5, **OPEN}})
+    leader.round()
+    assert not _told(cluster, leader).limited
+
+
+def _told(cluster: Cluster, leader: Leading) -> Load:
     LoadReporter().report(leader.memory, cluster.sub.pk, leader.store, leader.clock)
-    load = _loads(cluster, leader)["west"]
-    assert (load.capacity - load.free + load.pending).tolist() == [*amounts(3 * 4096, 3 * 100)]
+    return _loads(cluster, leader)["west"]
 
 
 def test_rows_of_all_sub_clusters_are_read_by_each(cluster: Cluster) -> None:

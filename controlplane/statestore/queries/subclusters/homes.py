@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass
 
+import numpy as np
 from django.db import connection
 
-from controlplane.statestore.loads import SILENT_S
+from controlplane.statestore.loads import SILENT_S, demand, tables_of
 from controlplane.statestore.models import SubCluster
 from controlplane.statestore.resourcecolumns import per_axis
 from scheduler.federation.routing import HomeCandidate
@@ -14,7 +15,7 @@ from wire.states import NodeState
 # What a leader says is the sum over its nodes; without one they are summed up here.
 _READ = f"""
 SELECT s.id, s.name, s.state, coalesce(e.expires_at > clock_timestamp() AND e.holder <> '', false),
-       coalesce(n.open, l.nodes_up, 0), coalesce(n.capacity, l.capacity), l.free, l.pending,
+       coalesce(n.open, l.nodes_up, 0), coalesce(n.capacity, l.capacity), l.free, l.pending, l.limited,
        coalesce(extract(epoch FROM l.at)::float8, 0)
   FROM statestore_subcluster s
   LEFT JOIN statestore_lease e ON e.sub_cluster_id = s.id
@@ -34,7 +35,7 @@ SELECT s.id, s.name, s.state, coalesce(e.expires_at > clock_timestamp() AND e.ho
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """One sub-cluster. Amounts: along ``AXES``; demand is what is held and wanted.
+    """One sub-cluster. Amounts: along ``AXES``; demand is what is held and what waits for room.
 
     at: when its leader looked, in seconds of the epoch; 0: never.
     """
@@ -65,9 +66,9 @@ def homes() -> list[Home]:
 
 def _home(
     number: int, name: str, state: str, led: bool, nodes_up: int,
-    capacity: list[int], free: list[int] | None, pending: list[int] | None, at: float,
+    capacity: list[int], free: list[int] | None, pending: list[int] | None, limited: bytes | None, at: float,
 ) -> Home:  # fmt: skip
-    wanted = pending or [0] * len(capacity)
-    idle = free or capacity
-    demand = [max(0, c - f) + p for c, f, p in zip(capacity, idle, wanted, strict=True)]
-    return Home(number, name, state, led, nodes_up, amounts(capacity), amounts(demand), at)
+    whole = np.array(capacity, np.int64)
+    idle, wanted = np.array(free or capacity, np.int64), np.array(pending or [0] * len(capacity), np.int64)
+    owed = demand(whole, idle, wanted, tables_of(limited))
+    return Home(number, name, state, led, nodes_up, amounts(capacity), amounts(owed.tolist()), at)

@@ -25,15 +25,21 @@ function focusSearch(): boolean {
 
 /** at: tells one opening from the next, so that one dialog's late end does not end another. early: what was typed before it was there. */
 export type Opened = { dialog: "palette" | "help"; at: number; early: Early } | null;
-export const opening = (dialog: "palette" | "help"): Opened => ({ dialog, at: performance.now(), early: { text: "", there: false } });
+const opening = (dialog: "palette" | "help"): Opened => ({ dialog, at: performance.now(), early: { text: "", there: false } });
 
 export interface Early { text: string; there: boolean }
 
+/** The palette; one that is still loaded keeps what was typed. */
+export const openPalette = (now: Opened): Opened => (awaited(now) ? now : opening("palette"));
+
+const awaited = (now: Opened): now is NonNullable<Opened> => now?.dialog === "palette" && !now.early.there;
+
 /** What is typed while the palette is still loaded is its own, and nobody else's. */
-function takenEarly(early: Early, press: Press): boolean {
-  const text = early.there ? null : ahead(early.text, press);
-  if (text !== null) early.text = text;
-  return text !== null;
+function takenEarly(early: Early, press: Press, giveUp: () => void): boolean {
+  const found = ahead(early.text, press);
+  if (found === "given up") giveUp();
+  else if (found !== null) early.text = found.typed;
+  return found !== null;
 }
 
 /** Listens for as long as somebody is signed in. */
@@ -48,7 +54,7 @@ export function useKeys(me: Me): [Opened, Dispatch<SetStateAction<Opened>>] {
     const pressed = (e: KeyboardEvent) => {
       if (e.defaultPrevented || e.isComposing) return;
       const press = { key: e.key, ctrl: e.ctrlKey, meta: e.metaKey, alt: e.altKey, typing: typing(e.target), dialog: document.querySelector("dialog[open]") !== null };
-      if (newest.current?.dialog === "palette" && takenEarly(newest.current.early, press)) return e.preventDefault();
+      if (awaited(newest.current) && takenEarly(newest.current.early, press, () => setOpened(null))) return e.preventDefault();
       const after = performance.now() - prefixAt.current < PREFIX_MS;
       const found = act(press, after, pages);
       prefixAt.current = found === "prefix" ? performance.now() : -PREFIX_MS;

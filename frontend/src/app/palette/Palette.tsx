@@ -13,7 +13,8 @@ import { pagesFor } from "../pages";
 import { signOut } from "../session";
 import { useAddedCommands } from "./commands";
 import type { Early } from "./Keys";
-import { ACTIONS, grouped, jobEntry, jobNumber, matching, nodeEntry, ON_PAGE, queueEntries, subClusterEntries, withoutTwins, type Entry } from "./find";
+import { ACTIONS, grouped, jobEntry, jobNumber, matching, namesIn, nodeEntry, ON_PAGE, queueEntries, subClusterEntries, withoutTwins, type Entry } from "./find";
+import { nodeOrderEntries, nodeOrderIn } from "./nodeorders";
 import { orderEntries, orderIn, queriesOf } from "./orders";
 import "./palette.css";
 
@@ -38,6 +39,15 @@ async function ordered(typed: string, me: Me, signal: AbortSignal): Promise<Entr
   return orderEntries(order, (await Promise.all(read)).flat(), me);
 }
 
+/** What nodes can be asked for. */
+async function nodesOrdered(typed: string, me: Me, signal: AbortSignal): Promise<Entry[]> {
+  const order = nodeOrderIn(typed, me);
+  return order ? nodeOrderEntries(order, await nodesNamed(order.of, signal)) : [];
+}
+
+const nodesNamed = (part: string, signal: AbortSignal): Promise<Node[]> =>
+  get<Page<Node>>(`/nodes?page_size=${FOUND_MAX}&contains=${encodeURIComponent(part)}`, signal).then((page) => page.results);
+
 /** The job of that number; none where there is none to be seen. */
 function jobOf(number: string, signal: AbortSignal): Promise<Job[]> {
   return get<Job>(`/jobs/${number}`, signal).then((job) => [job], () => []);
@@ -54,14 +64,15 @@ function useServer(typed: string, me: Me, has: (to: string) => boolean): { entri
     staleTime: 10_000,
     retry: false,
     queryFn: async ({ signal }) => {
-      const name = encodeURIComponent(text);
-      const [orders, byNumber, jobs, nodes] = await Promise.all([
+      const names = namesIn(text);
+      const [orders, nodeOrders, byNumber, jobs, nodes] = await Promise.all([
         ordered(text, me, signal),
+        nodesOrdered(text, me, signal),
         number ? jobOf(number, signal) : [],
-        get<Page<Job>>(`/jobs?page_size=${FOUND_MAX}&name=${name}`, signal).then((p) => p.results),
-        get<Page<Node>>(`/nodes?page_size=${FOUND_MAX}&contains=${name}`, signal).then((p) => p.results),
+        names.jobs === null ? [] : get<Page<Job>>(`/jobs?page_size=${FOUND_MAX}&name=${encodeURIComponent(names.jobs)}`, signal).then((p) => p.results),
+        names.nodes === null ? [] : nodesNamed(names.nodes, signal),
       ]);
-      return [...orders, ...[...byNumber, ...jobs.filter((j) => j.id !== byNumber[0]?.id)].map(jobEntry), ...nodes.map((n) => nodeEntry(n, has))];
+      return [...orders, ...nodeOrders, ...[...byNumber, ...jobs.filter((j) => j.id !== byNumber[0]?.id)].map(jobEntry), ...nodes.map((n) => nodeEntry(n, has))];
     },
   });
   return { entries: wanted && text === typed.trim() ? (found.data ?? []) : [], busy: wanted && (found.isFetching || text !== typed.trim()), failed: wanted && found.isError };
@@ -93,7 +104,11 @@ function useOwn(me: Me, onHelp: () => void): Entry[] {
 export default function Palette({ me, early, onClose, onHelp }: { me: Me; early: Early; onClose: () => void; onHelp: () => void }) {
   const ref = useModal();
   const [typed, setTyped] = useState(early.text);
-  useEffect(() => { early.there = true; }, [early]);
+  useEffect(() => {
+    if (early.there) return;
+    early.there = true;
+    setTyped(early.text); // with what came after it was drawn
+  }, [early]);
   const [at, setAt] = useState(0);
   const [, go] = useLocation();
   const client = useQueryClient();

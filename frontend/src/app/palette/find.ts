@@ -23,8 +23,9 @@ export interface Entry {
 
 export const ON_PAGE = "On this page";
 export const ON_JOBS = "On jobs";
+export const ON_NODES = "On nodes";
 export const ACTIONS = "Actions";
-const DOING = [ON_JOBS, ACTIONS];
+const DOING = [ON_JOBS, ON_NODES, ACTIONS];
 
 /** How well `text` holds what was typed, 0 for not at all: begins with it > a word begins with it > holds it. */
 export function score(text: string, typed: string): number {
@@ -39,7 +40,7 @@ export function score(text: string, typed: string): number {
 export function matching(entries: Entry[], typed: string): Entry[] {
   const words = typed.trim().split(/\s+/).filter(Boolean);
   const scored = entries.map((entry) => {
-    const text = `${entry.name} ${entry.note ?? ""} ${entry.words ?? ""}`;
+    const text = `${entry.name} ${entry.note ?? ""} ${entry.words ?? ""} ${entry.group}`;
     const each = words.map((word) => Math.max(score(entry.name, word) * 2, score(text, word)));
     return { entry, points: each.includes(0) ? -1 : each.reduce((a, b) => a + b, 0) };
   });
@@ -57,6 +58,12 @@ export function grouped(entries: Entry[]): { group: string; entries: Entry[] }[]
   const groups = new Map<string, Entry[]>();
   for (const entry of entries) groups.set(entry.group, [...(groups.get(entry.group) ?? []), entry]);
   return [...groups].map(([group, of]) => ({ group, entries: of }));
+}
+
+/** What names of jobs and of nodes are to be looked for by: "node west" is of nodes alone; null: none of these. */
+export function namesIn(typed: string): { jobs: string | null; nodes: string | null } {
+  const [, kind = "", name = typed] = /^(job|node)s?\s+(.+)$/i.exec(typed.trim()) ?? [];
+  return { jobs: kind.toLowerCase() === "node" ? null : name, nodes: kind.toLowerCase() === "job" ? null : name };
 }
 
 /** The number of a job, typed as 42 or #42. */

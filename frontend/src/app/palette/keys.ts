@@ -13,16 +13,21 @@ export interface Press {
   dialog: boolean;
 }
 
-/** What has been typed into a field that is still to come, after one more key; null where the key is not for it. */
-export function ahead(typed: string, press: Press): string | null {
+const opens = (press: Press) => (press.ctrl || press.meta) && !press.alt && press.key.toLowerCase() === "k";
+
+/** What has been typed into a palette that is still to come, after one more key; null where the key is not for it. */
+export function ahead(typed: string, press: Press): { typed: string } | "given up" | null {
+  if (press.dialog) return null;
+  if (opens(press) || press.key === "Enter") return { typed };
   if (press.ctrl || press.meta || press.alt) return null;
-  if (press.key === "Backspace") return typed.slice(0, -1);
-  return press.key.length === 1 ? typed + press.key : null;
+  if (press.key === "Escape") return "given up";
+  if (press.key === "Backspace") return { typed: typed.slice(0, -1) };
+  return press.key.length === 1 ? { typed: typed + press.key } : null;
 }
 
 /** `after`: whether `g` was pressed a moment ago. `pages`: key -> address. */
 export function act(press: Press, after: boolean, pages: ReadonlyMap<string, string>): Act {
-  if ((press.ctrl || press.meta) && !press.alt && press.key.toLowerCase() === "k") return press.dialog ? null : "palette";
+  if (opens(press)) return press.dialog ? null : "palette";
   if (press.ctrl || press.meta || press.alt || press.typing || press.dialog) return null;
   if (after) {
     const to = pages.get(press.key);

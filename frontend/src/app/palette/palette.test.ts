@@ -37,8 +37,14 @@ describe("keys", () => {
     expect([press("k", { ctrl: true, typing: true }), press("k", { meta: true }), press("k", { ctrl: true, dialog: true })].map((p) => act(p, false, pages))).toEqual(["palette", "palette", null]);
   });
   it("that come before the palette does are typed into it", () => {
-    expect(["k", "i", "x", "Backspace", "l"].reduce((text, key) => ahead(text, press(key)) ?? text, "")).toBe("kil");
-    expect([press("Enter"), press("ArrowDown"), press("k", { ctrl: true })].map((p) => ahead("a", p))).toEqual([null, null, null]);
+    const after = (typed: string, key: string) => {
+      const found = ahead(typed, press(key));
+      return typeof found === "object" && found !== null ? found.typed : typed;
+    };
+    expect(["k", "i", "x", "Backspace", "l"].reduce(after, "")).toBe("kil");
+    expect([press("Enter"), press("k", { ctrl: true })].map((p) => ahead("a", p)), "it is on its way").toEqual([{ typed: "a" }, { typed: "a" }]);
+    expect(ahead("a", press("Escape"))).toBe("given up");
+    expect([press("ArrowDown"), press("c", { ctrl: true }), press("x", { dialog: true })].map((p) => ahead("a", p))).toEqual([null, null, null]);
   });
   it("mean nothing while somebody types", () => expect(["g", "?", "/"].map((k) => act(press(k, { typing: true }), false, pages))).toEqual([null, null, null]));
   it("lead to a page after g", () => {

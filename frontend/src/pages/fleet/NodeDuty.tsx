@@ -1,24 +1,22 @@
 /** What operators do with one node: cordon, drain after a look at what that does, take back, decommission. */
 import { Button, NativeSelect, TextInput } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import { ApiError, post } from "../../api/client";
 import type { DrainPreview, Node } from "../../api/types";
 import { usePaletteCommands } from "../../app/palette/commands";
 import { count, moment } from "../../format/units";
 import { topicKey, useRead } from "../../live/hooks";
 import { Command, Confirm, Failed, Loading, Notice } from "../../ui/parts";
-import { DEADLINES } from "./duty";
+import { actsOn, DEADLINES, handedOf, TITLES, type Act } from "./duty";
 import { hydractl } from "../../format/shell";
 
-type Act = "cordon" | "uncordon" | "drain" | "decommission";
-const TITLES: Record<Act, string> = { cordon: "Cordon", uncordon: "Back to work", drain: "Drain", decommission: "Decommission" };
-
 export default function NodeDuty({ node }: { node: Node }) {
-  const [asking, setAsking] = useState<Act | null>(null);
-  const choices: Act[] = node.duty === "in_service" ? ["cordon", "drain", "decommission"]
-    : node.duty === "cordoned" ? ["uncordon", "drain", "decommission"]
-    : node.duty === "draining" ? ["uncordon", "cordon", "decommission"] : ["uncordon"];
+  const choices = actsOn(node);
+  const [asking, setAsking] = useState<Act | null>(() => handedOf(history.state, choices));
+  useEffect(() => { // asked once: not again after a reload, or on the way back
+    if (history.state) history.replaceState(null, "");
+  }, []);
   usePaletteCommands(choices.map((act) => ({ name: `${TITLES[act]}: ${node.name}`, words: "this node", run: () => setAsking(act) })));
   return (
     <>

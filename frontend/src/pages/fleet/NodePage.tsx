@@ -44,7 +44,7 @@ export default function NodePage({ id, me }: { id: number; me: Me }) {
           <State state={standing(node)} />
           {node.health.map((h) => <span key={h} className="tag">{h.toLowerCase().replaceAll("_", " ")}</span>)}
           <span className="grow" />
-          {me.role === "operator" && node.state !== "DECOMMISSIONED" && <Suspense><NodeDuty node={node} /></Suspense>}
+          {me.role === "operator" && node.state !== "DECOMMISSIONED" && <Suspense><NodeDuty key={node.id} node={node} /></Suspense>}
         </div>
       </div>
       {(view.error || (!live && now - view.updatedAt > STALE_AFTER_MS)) && <Stale since={view.updatedAt} now={now} why={view.error?.detail} />}

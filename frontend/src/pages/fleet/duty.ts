@@ -1,4 +1,24 @@
 /** Choices and checks of the dialogs about nodes. */
+import type { Node } from "../../api/types";
+
+export type Act = "cordon" | "uncordon" | "drain" | "decommission";
+export const TITLES: Record<Act, string> = { cordon: "Cordon", uncordon: "Back to work", drain: "Drain", decommission: "Decommission" };
+
+/** What operators may do with the node as it is. */
+export function actsOn(node: Pick<Node, "duty" | "state">): Act[] {
+  if (node.state === "DECOMMISSIONED") return [];
+  if (node.duty === "in_service") return ["cordon", "drain", "decommission"];
+  if (node.duty === "cordoned") return ["uncordon", "drain", "decommission"];
+  return node.duty === "draining" ? ["uncordon", "cordon", "decommission"] : ["uncordon"];
+}
+
+/** What another page hands over to the node's: to ask for this at once. */
+export interface Handed { ask: Act }
+
+export function handedOf(state: unknown, choices: Act[]): Act | null {
+  const asked = (state as Partial<Handed> | null)?.ask;
+  return choices.find((act) => act === asked) ?? null;
+}
 
 export const DEADLINES = [
   { value: "0s", label: "Now", seconds: 0 },
