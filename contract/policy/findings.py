@@ -1,5 +1,6 @@
 """What is wrong with a document's shape, in plain words."""
 
+import copy
 from difflib import get_close_matches
 from typing import Any, get_args
 
@@ -35,6 +36,35 @@ def explain(error: ValidationError | RecursionError) -> list[FieldError]:
         return [FieldError("queues", "is nested too deeply", f"use at most {rules.MAX_LEVELS} levels")]
     found = error.errors(include_url=False)[: rules.MAX_ERRORS]
     return [FieldError(_path(e), _said(e), _remedy(e)) for e in found]
+
+
+def contradictions(document: Any, error: ValidationError | RecursionError) -> list[FieldError]:
+    """Guarantees and maxima that cannot all be kept, of those that have the right shape: so that all is told at once."""
+    if not isinstance(error, ValidationError) or not isinstance(document, dict):
+        return []
+    places = [each["loc"] for each in error.errors(include_url=False, include_context=False, include_input=False)]
+    try:
+        rest = copy.deepcopy(document)
+        for place in places:
+            _leave_out(rest, place)
+        return [*rules.amounts(PolicyDocument.model_validate(rest))]
+    except (ValidationError, RecursionError):
+        return []
+
+
+def _leave_out(document: Any, place: tuple[int | str, ...]) -> None:
+    """The field at this place, or what it lies in."""
+    at, found = document, None
+    for part in place:
+        if isinstance(at, dict) and part in at:
+            at, found = at[part], (at, part)
+        elif isinstance(at, list) and isinstance(part, int) and part < len(at):
+            at = at[part]
+        elif not str(part).startswith(TAG):
+            break
+    if found is not None:
+        within, name = found
+        del within[name]
 
 
 def _said(error: Any) -> str:

@@ -25,7 +25,7 @@ def check(document: PolicyDocument) -> Found:
         yield FieldError("queues", "names no queue", "name at least one, such as default")
     for name, partition in document.partitions.items():
         yield from _partition(f"partitions.{name}", partition)
-    yield from _guarantees("queues", document.queues, None, tuple(document.partitions))
+    yield from amounts(document)
     yield from pairs.check(document)
     yield from _shares(document)
     count = 0
@@ -34,6 +34,18 @@ def check(document: PolicyDocument) -> Found:
         yield from _queue(field, path, queue, document)
     if count > MAX_QUEUES:
         yield FieldError("queues", f"there are {count} queues", f"use at most {MAX_QUEUES}")
+
+
+def amounts(document: PolicyDocument) -> Found:
+    """Guarantees and maxima that cannot all be kept. What is not given contradicts nothing."""
+    partitions = tuple(document.partitions)
+    yield from _guarantees("queues", document.queues, None, partitions)
+    for field, _, queue in walk(document.queues):
+        yield from _limits(field, queue.guaranteed, queue.maximum)
+        for name, capacity in queue.partitions.items():
+            yield from _limits(f"{field}.partitions.{name}", capacity.guaranteed, capacity.maximum)
+        if queue.children:
+            yield from _guarantees(f"{field}.children", queue.children, queue, partitions)
 
 
 def walk(queues: Mapping[str, QueuePolicy]) -> Iterator[tuple[str, str, QueuePolicy]]:
@@ -77,11 +89,6 @@ def _queue(field: str, path: str, queue: QueuePolicy, document: PolicyDocument) 
             yield _unknown(f"{field}.partitions.{name}", name, document)
     if queue.default_partition and queue.default_partition not in document.partitions:
         yield _unknown(f"{field}.default_partition", queue.default_partition, document)
-    yield from _limits(field, queue.guaranteed, queue.maximum)
-    for name, capacity in queue.partitions.items():
-        yield from _limits(f"{field}.partitions.{name}", capacity.guaranteed, capacity.maximum)
-    if queue.children:
-        yield from _guarantees(f"{field}.children", queue.children, queue, tuple(document.partitions))
 
 
 def _unknown(field: str, name: str, document: PolicyDocument) -> FieldError:

@@ -39,7 +39,8 @@ def _typed(document: Any) -> PolicyDocument:
     try:
         return PolicyDocument.model_validate(document)
     except (ValidationError, RecursionError) as error:
-        raise Invalid("the policy document has errors", findings.explain(error)) from None
+        wrong = [*findings.explain(error), *findings.contradictions(document, error)]
+        raise Invalid("the policy document has errors", wrong[: rules.MAX_ERRORS]) from None
 
 
 def validate(document: Any, sub_clusters: Collection[str] | None = None) -> tuple[dict[str, Any], list[QueueRow]]:
