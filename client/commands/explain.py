@@ -75,7 +75,7 @@ def _rest(reason: WaitReason | None, group: GroupExplanation) -> list[tuple[str,
         now = "would start it now" if change.starts else "would help"
         found.append((now if change.what != "wait" else "to do", change.text))
     if group.as_of:
-        found.append(("as of", plain(group.as_of)))
+        found.append(("the same since", plain(group.as_of)))
     return found
 
 

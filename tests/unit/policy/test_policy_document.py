@@ -1,5 +1,6 @@
 """What a policy document may say, what it means, and what people read when it is wrong."""
 
+import copy
 import re
 import time
 from pathlib import Path
