@@ -39,7 +39,7 @@ class Rehoming:
     sub: int
     m: Memory
     next_s: float = 0.0
-    _judged: set[int] = field(default_factory=set)
+    _judged: dict[int, tuple[int, int, str]] = field(default_factory=dict)  # jobs, as they were then
     _version: tuple[int, int] = (-1, -1)
 
     def due_s(self) -> float:
@@ -82,23 +82,25 @@ class Rehoming:
             m.unheld[key] = [remotes.name(sub) for sub in able]
 
     def _judge(self, remotes: RemoteSubClusters) -> None:
-        """Look at jobs that came, or at all where nodes or partitions are others."""
+        """Look at jobs that came or changed, or at all where nodes or partitions are others. Until then a job is known
+        as it was judged last."""
         m = self.m
         version = (m.nodes.labels_version, m.queues.version)
         if version != self._version:
             self._version = version
             self._judged.clear()
-            m.unheld.clear()
-        here = set(m.jobs)
-        m.unheld = {key: names for key, names in m.unheld.items() if key[0] in here}
-        self._judged &= here
-        for number in islice(here - self._judged, JUDGED):
-            self._judged.add(number)
-            job = m.jobs[number]
-            for group in job.groups if not job.home else ():
-                need = need_of(m, group)
-                if remotes.held_here(m, need) < need.at_once:
-                    m.unheld[number, group.run.no] = None
+        m.unheld = {key: names for key, names in m.unheld.items() if key[0] in m.jobs}
+        known = {number: _as_it_is(job) for number, job in m.jobs.items() if not job.home}
+        due = (number for number, job in known.items() if self._judged.get(number) != job)
+        for number in list(islice(due, JUDGED)):
+            for group in m.jobs[number].groups:
+                need, key = need_of(m, group), (number, group.run.no)
+                if remotes.held_here(m, need) >= need.at_once:
+                    m.unheld.pop(key, None)
+                else:
+                    m.unheld.setdefault(key, None)
+            self._judged[number] = known[number]
+        self._judged = {number: judged for number, judged in self._judged.items() if number in known}
 
     def _move(
         self, c: Changes, job: JobEntry, homes: list[HomeCandidate], remotes: RemoteSubClusters, by: Router
@@ -125,6 +127,11 @@ class Rehoming:
         for group in job.groups:
             m.unheld.pop((job.id, group.run.no), None)
         return True
+
+
+def _as_it_is(job: JobEntry) -> tuple[int, int, str]:
+    """What else than nodes and partitions decides whether it can be held."""
+    return job.revision, len(job.groups), job.queue
 
 
 def _movable(c: Changes, job: JobEntry) -> bool:

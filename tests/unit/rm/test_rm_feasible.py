@@ -6,7 +6,10 @@ import pytest
 
 from controlplane.rm.driver.load import own_load
 from controlplane.rm.steps import rehoming
+from tests.amounts import amounts
 from tests.doubles import MemoryCluster
+from tests.unit.rm.test_rm_revisions import update
+from wire.resources import AXES
 from wire.states import JobState
 
 SMALL = {"memory_mib": 256, "vcores_milli": 500}
@@ -169,6 +172,20 @@ def test_what_waits_where_alone_it_can_run_is_not_asked_back_for_a_home_that_has
     f.east.nodes.finish()
     f.rounds(4)
     assert f.live(job) == [0, 1]
+
+
+def test_a_service_that_asks_for_less_is_known_to_find_room_here_and_is_demand_again() -> None:
+    f = home_only()
+    job = f.west.submit({"name": "web", "resources": {"memory_mib": 1 << 20, "vcores_milli": 500}}, kind="service")
+    f.rounds(12)
+    west = f.leaders[f.west]
+    assert list(west.memory.unheld) == [(job, 0)]
+    assert own_load(west.memory, f.west.sub.id).demand.tolist() == [0] * len(AXES)
+    update(f.west, job, 1, resources=SMALL)
+    f.rounds(12)
+    assert f.live(job) == [1, 0]
+    assert not west.memory.unheld
+    assert own_load(west.memory, f.west.sub.id).demand.tolist() == [*amounts(256, 500)]
 
 
 def reason(f: Federation, job: int) -> dict[str, Any]:
