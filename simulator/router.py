@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Callable
 
 from controlplane.policy.federation import routers
+from controlplane.statestore.loads import by_limit
 from controlplane.statestore.nodesets import ordered
 from scheduler.core.nodeselection import partition_of_ask
 from scheduler.federation.feasible import GroupNeed, NodeKind, NodeKinds, Verdict
@@ -98,7 +99,10 @@ class SimulatedRouter:
             found = HomeCandidate(sub.id, sub.name, accepts, led, len(sub.nodes), size, list(NOTHING), -1.0)
         else:
             size = amounts(load.capacity.tolist())
-            found = HomeCandidate(sub.id, sub.name, accepts, led, load.nodes_up, size, load.demand.tolist(), sub.loaded_at)
+            limited = {path: amounts(amount.tolist()) for path, amount in by_limit(load.limited).items()}
+            found = HomeCandidate(
+                sub.id, sub.name, accepts, led, load.nodes_up, size, load.demand.tolist(), sub.loaded_at, limited
+            )
         self._candidates[sub.id] = found
 
     def _owned(self, s: Submission) -> dict[int, int]:

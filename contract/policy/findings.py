@@ -39,22 +39,23 @@ def explain(error: ValidationError | RecursionError) -> list[FieldError]:
 
 
 def contradictions(document: Any, error: ValidationError | RecursionError) -> list[FieldError]:
-    """Guarantees and maxima that cannot all be kept, of those that have the right shape: so that all is told at once."""
+    """Guarantees and maxima that cannot all be kept, of those of the right shape: so that all is told at once."""
     if not isinstance(error, ValidationError) or not isinstance(document, dict):
         return []
     places = [each["loc"] for each in error.errors(include_url=False, include_context=False, include_input=False)]
     try:
         rest = copy.deepcopy(document)
-        for place in places:
-            _leave_out(rest, place)
+        for within, name in [_innermost(rest, place) for place in places]:
+            within.pop(name, None)
         return [*rules.amounts(PolicyDocument.model_validate(rest))]
     except (ValidationError, RecursionError):
         return []
 
 
-def _leave_out(document: Any, place: tuple[int | str, ...]) -> None:
-    """The field at this place, or what it lies in."""
-    at, found = document, None
+def _innermost(document: dict[Any, Any], place: tuple[int | str, ...]) -> tuple[dict[Any, Any], Any]:
+    """The last mapping on the way to what is wrong, and the field of it that leads there."""
+    at: Any = document
+    found: tuple[dict[Any, Any], Any] = document, None
     for part in place:
         if isinstance(at, dict) and part in at:
             at, found = at[part], (at, part)
@@ -62,9 +63,7 @@ def _leave_out(document: Any, place: tuple[int | str, ...]) -> None:
             at = at[part]
         elif not str(part).startswith(TAG):
             break
-    if found is not None:
-        within, name = found
-        del within[name]
+    return found
 
 
 def _said(error: Any) -> str:

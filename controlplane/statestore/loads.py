@@ -94,7 +94,7 @@ class Load:
     @property
     def demand(self) -> np.ndarray:
         """What is used, and what waits for room: (R,) int64."""
-        return demand(self.capacity, self.free, self.pending, self.limited)
+        return demand(self.capacity, self.free, self.pending, by_limit(self.limited))
 
     @property
     def counts(self) -> bool:
@@ -108,11 +108,20 @@ class Load:
         return float((self.demand[there] / self.capacity[there]).max()) if there.any() else np.inf
 
 
+def by_limit(limited: Mapping[str, Table]) -> dict[str, np.ndarray]:
+    """How much waits for each queue's maximum, or in vain, in all partitions: (R,) int64."""
+    found: dict[str, np.ndarray] = {}
+    for paths, amounts in limited.values():
+        for path, amount in zip(paths, amounts, strict=True):
+            found[path] = found[path] + amount if path in found else amount
+    return found
+
+
 def demand(
-    capacity: np.ndarray, free: np.ndarray, pending: np.ndarray, limited: Mapping[str, Table]
+    capacity: np.ndarray, free: np.ndarray, pending: np.ndarray, limits: Mapping[str, np.ndarray]
 ) -> np.ndarray:
-    """Of a row: what is used, and what waits for room, not for a limit: (R,) int64."""
-    held_back = sum((amounts.sum(axis=0) for _, amounts in limited.values()), np.zeros(R, np.int64))
+    """Of a row: what is used, and what waits for room, not for one of these limits: (R,) int64."""
+    held_back = sum(limits.values(), np.zeros(R, np.int64))
     found: np.ndarray = np.maximum(capacity - free, 0) + np.maximum(pending - held_back, 0)
     return found
 

@@ -15,7 +15,7 @@ although what leaders tell lags. Hydra, section 4.1; the names are those of YARN
 import hashlib
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -29,7 +29,10 @@ NO_CAPACITY = 2.0**20  # the load of demand for a resource that nobody there has
 
 @dataclass(slots=True)
 class HomeCandidate:
-    """A sub-cluster as the Router sees it. Demand and capacity: along the axis of resources."""
+    """A sub-cluster as the Router sees it. Demand and capacity: along the axis of resources.
+
+    limited: by a queue's path, what waits for its maximum and is no demand to others.
+    """
 
     id: int
     name: str
@@ -37,8 +40,16 @@ class HomeCandidate:
     led: bool  # its RM has a live lease
     nodes_up: int
     capacity: Amounts
-    demand: list[int]  # held, wanted, and sent since its leader looked
+    demand: list[int]  # held, waiting for room, and sent since its leader looked
     read_at: float = 0.0  # when its leader looked, in seconds of the epoch
+    limited: Mapping[str, Amounts] = field(default_factory=dict)
+
+    def to(self, queue: str) -> "HomeCandidate":
+        """As it is to jobs of that queue: they would wait behind those that wait for its maximum, or one above it."""
+        binding = [amount for path, amount in self.limited.items() if f"{queue}.".startswith(f"{path}.")]
+        if not binding:
+            return self
+        return replace(self, demand=[sum(each) for each in zip(self.demand, *binding, strict=True)])
 
     @property
     def load(self) -> float:
@@ -283,7 +294,7 @@ def route(candidates: Sequence[HomeCandidate], job: RoutedJob, by: Router, rando
         return RoutingDecision(by.name, by.message or "its routing policy rejects every job", final=True)
     last = POLICIES[by.fallback]
     otherwise = None if last.refuses else last.make()
-    able, beside = _able(candidates, job)
+    able, beside = _able([c.to(job.queue) for c in candidates], job)
     tiers = _tiers(able, by.full_load)
     for tier in tiers if otherwise else tiers[:1]:
         if not tier:
@@ -292,7 +303,7 @@ def route(candidates: Sequence[HomeCandidate], job: RoutedJob, by: Router, rando
         if picked is None and otherwise:
             name, picked = by.fallback, otherwise(tier, job, random)
         if picked:
-            home, why = picked
+            why, home = picked[1], next(c for c in candidates if c.id == picked[0].id)
             home.demand = [d + a for d, a in zip(home.demand, job.demand, strict=True)]
             passed = "" if name == by.name else f"; {by.name} names no sub-cluster that takes jobs now"
             return RoutingDecision(name, why + beside + passed, home)

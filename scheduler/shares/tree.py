@@ -88,6 +88,15 @@ def path_minimum(parent: np.ndarray, own: np.ndarray) -> np.ndarray:
     return least
 
 
+def lineage(path: str) -> list[str]:
+    """A queue's path and those of all above it."""
+    found = [path]
+    while "." in path:
+        path = path.rpartition(".")[0]
+        found.append(path)
+    return found
+
+
 def nearest(index: Mapping[str, int], path: str) -> int:
     """Position of a queue, or of its nearest ancestor where it is gone. index: positions by path, the root's 0."""
     while path not in index and "." in path:

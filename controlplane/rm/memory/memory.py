@@ -73,6 +73,8 @@ class Memory:
         self.resumed: list[JobEntry] = []  # jobs that a former leader was stopping
         # Groups at home here that no node here could hold, were it empty, and which sub-clusters could, once known.
         self.unheld: dict[tuple[int, int], list[str] | None] = {}
+        self.guests_unheld: set[tuple[int, int]] = set()  # of jobs at home elsewhere
+        self.unjudged: dict[int, None] = {}  # jobs of which that is to be found out, in turn: new ones, and changed ones
         self.outdated = False  # jobs have moved here from elsewhere: the memory is to be rebuilt
         self.placeable = True  # something changed since the last plan that may let an ask be placed
         self._places = _Places()
@@ -279,6 +281,7 @@ class Memory:
         for group in job.groups:
             group.partition = self._partition_of(job, group.constraints.partition)
             self.stale.add((job.id, group.run.no))
+        self.unjudged[job.id] = None
         self._place_declared(job)
         self._charge_all(job, 1)
         if not job.home:
@@ -311,6 +314,7 @@ class Memory:
         self.asks.enter(job, group)
         self._resolve_constraints(job, group)
         self.stale.add(key)
+        self.unjudged[job.id] = None
 
     def need_template(self, group: GroupEntry) -> None:
         """Containers of the group are about to begin."""
@@ -346,6 +350,7 @@ class Memory:
         for each in concerned:
             self._resolve_constraints(job, each)
         self.stale.add((job.id, group.run.no))
+        self.unjudged[job.id] = None
 
     def former_row(self, job: JobEntry, group: GroupEntry, had: Amounts) -> int:
         """A row for containers of an earlier revision that have these amounts (a new leader's rebuild)."""

@@ -144,7 +144,7 @@ class AMRMProxy:
 
     def _better(self, m: Memory, job: JobEntry, group: GroupEntry, sub: int) -> bool:
         """Whether another sub-cluster, or home, could start at least one of its containers now; of a gang all."""
-        home, others = self.remotes.room(m, group.partition, job.queue)
+        home, others = self.remotes.room(m, group.partition, m.queues.paths[job.queue_row])
         free = {self.sub: home} | {other: amount for other, amount in others.items() if other != sub}
         able = self.remotes.matching(m, group, list(free)) > 0
         least = group.remote[sub].waiting if group.constraints.gang else 1
@@ -158,7 +158,7 @@ class AMRMProxy:
             job, group = m.asking.get(key, (None, None))
             if job is None or group is None or group.constraints.gang:
                 continue
-            home, others = self.remotes.room(m, group.partition, job.queue)
+            home, others = self.remotes.room(m, group.partition, m.queues.paths[job.queue_row])
             e = _Excess(job, group, fitting(home, group.shape), False)
             subs, targets = self._split_targets(m, e, others, now)
             loads = np.array([self.remotes.load(sub) for sub in subs])
@@ -190,7 +190,7 @@ class AMRMProxy:
     def _divide(self, m: Memory, c: Changes, e: "_Excess") -> None:
         """Hand over what of the group's tasks another sub-cluster should start."""
         group, now, policy = e.group, c.at_us / 1e6, m.queues.proxy(e.job.queue)
-        _, free = self.remotes.room(m, group.partition, e.job.queue)
+        _, free = self.remotes.room(m, group.partition, m.queues.paths[e.job.queue_row])
         subs, targets = self._split_targets(m, e, free, now)
         if not targets.usable[1:].any():
             return
@@ -283,13 +283,13 @@ def _possible(m: Memory, partition: int, remotes: RemoteSubClusters, rows: np.nd
     """Of which asks another sub-cluster could start a container now: (a,) bool; of none that home has room for."""
     found = np.zeros(len(rows), np.bool_)
     short = np.flatnonzero(d.short)
-    kinds = np.stack((m.ledger.leaf_of(m.asks.job[rows[short]]), d.shape[short]))
-    alike, kind = np.unique(kinds, axis=1, return_inverse=True)
+    leaf = m.ledger.leaf_of(m.asks.job[rows[short]]).astype(np.int64)
+    kinds, kind = np.unique(leaf * len(d.shapes) + d.shape[short], return_inverse=True)
     able = []
-    for queue, shape in alike.T.tolist():
+    for queue, shape in zip(*(part.tolist() for part in np.divmod(kinds, len(d.shapes))), strict=True):
         _, free = remotes.room(m, partition, m.queues.paths[queue])
         able.append(any(fitting(amount, d.shapes[shape]) for amount in free.values()))
-    found[short] = np.array(able, np.bool_)[kind.ravel()]
+    found[short] = np.array(able, np.bool_)[kind]
     return found
 
 

@@ -1,5 +1,6 @@
 """Steps 3 to 5 of a round: the pure plan of each partition, applied to the memory."""
 
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
@@ -197,16 +198,30 @@ class Planner:
 
 
 def _limits(m: Memory, view: PlanView, plan: Plan) -> np.ndarray:
-    """``limit`` of each ask of the view, as the table of asks has it: (a,) int32."""
+    """``limit`` of each ask of the view, as the table of asks has it: (a,) int32.
+
+    What waits for the maximum of a user waits for that of his queue, and so does a guest's ask that no node here could
+    ever hold: more of the queue's asks need not come.
+    """
     found = np.full(len(view.asks), -1, np.int32)
-    if (refused := plan.refused) is not None:
-        ask, why = refused.ask, refused.why
-        found[ask] = np.select(
-            [why == Why.QUEUE_MAXIMUM, why == Why.USER_MAXIMUM, why == Why.NO_NODE_MATCHES],
-            [refused.binding_row, view.snapshot.ask_queue[ask], IN_VAIN],
-            -1,
-        )
-        if m.unheld and len(gangs := ask[why == Why.GANG]):
-            unheld = [(job << 16) + no for job, no in m.unheld]
-            found[gangs[np.isin(view.snapshot.asks.key[gangs], unheld)]] = IN_VAIN
+    if (refused := plan.refused) is None:
+        return found
+    ask, why, leaf = refused.ask, refused.why, view.snapshot.ask_queue[refused.ask]
+    found[ask] = np.select(
+        [why == Why.QUEUE_MAXIMUM, why == Why.USER_MAXIMUM], [refused.binding_row, leaf], np.int32(-1)
+    )
+    nodes = np.flatnonzero(np.isin(why, (Why.NO_NODE_MATCHES, Why.GANG)))  # may be tenants' only now, and taken
+    if len(nodes):
+        at, key = ask[nodes], view.snapshot.asks.key[ask[nodes]]
+        found[at[_among(key, m.unheld)]] = IN_VAIN
+        guests = _among(key, m.guests_unheld)
+        found[at[guests]] = leaf[nodes[guests]]
+    if plan.outcome is not None and plan.outcome.promised is not None:
+        first = plan.outcome.promised.kept_back_by  # whom its queue lets nobody pass
+        found[first >= 0] = found[first[first >= 0]]
     return found
+
+
+def _among(keys: np.ndarray, groups: Collection[tuple[int, int]]) -> np.ndarray:
+    """Which of these keys of the table of asks are of one of the groups: (k,) bool."""
+    return np.isin(keys, [(job << 16) + no for job, no in groups])

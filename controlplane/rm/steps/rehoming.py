@@ -7,19 +7,19 @@ home, or where a limit of this home keeps a gang from ever being admitted.
 """
 
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, islice
 
 import numpy as np
 
 from controlplane.policy.federation import routers
 from controlplane.rm.changes import Changes
-from controlplane.rm.memory.jobs import JobEntry
+from controlplane.rm.memory.jobs import GroupEntry, JobEntry
 from controlplane.rm.memory.kinds import need_of, needs_of
 from controlplane.rm.memory.memory import Memory
 from controlplane.rm.ports import Clock, Store
 from controlplane.rm.steps.outcome import emit_event
 from controlplane.rm.steps.subclusters import RemoteSubClusters
-from controlplane.statestore.loads import Load
+from controlplane.statestore.loads import Load, by_limit
 from scheduler.federation.routing import HomeCandidate, RoutedJob, Router, route
 from wire.resources import AXES, amounts
 from wire.states import JobState
@@ -39,7 +39,6 @@ class Rehoming:
     sub: int
     m: Memory
     next_s: float = 0.0
-    _judged: dict[int, tuple[int, int, str]] = field(default_factory=dict)  # jobs, as they were then
     _version: tuple[int, int] = (-1, -1)
 
     def due_s(self) -> float:
@@ -82,25 +81,31 @@ class Rehoming:
             m.unheld[key] = [remotes.name(sub) for sub in able]
 
     def _judge(self, remotes: RemoteSubClusters) -> None:
-        """Look at jobs that came or changed, or at all where nodes or partitions are others. Until then a job is known
-        as it was judged last."""
+        """Look at jobs that came or changed, or at all where nodes or partitions are others; until then a job is known as
+        it was judged last."""
         m = self.m
         version = (m.nodes.labels_version, m.queues.version)
         if version != self._version:
             self._version = version
-            self._judged.clear()
+            m.unjudged |= dict.fromkeys(m.jobs)
         m.unheld = {key: names for key, names in m.unheld.items() if key[0] in m.jobs}
-        known = {number: _as_it_is(job) for number, job in m.jobs.items() if not job.home}
-        due = (number for number, job in known.items() if self._judged.get(number) != job)
-        for number in list(islice(due, JUDGED)):
-            for group in m.jobs[number].groups:
-                need, key = need_of(m, group), (number, group.run.no)
-                if remotes.held_here(m, need) >= need.at_once:
-                    m.unheld.pop(key, None)
-                else:
-                    m.unheld.setdefault(key, None)
-            self._judged[number] = known[number]
-        self._judged = {number: judged for number, judged in self._judged.items() if number in known}
+        m.guests_unheld = {key for key in m.guests_unheld if key[0] in m.jobs}
+        waiting = {job for job, _ in (*m.unheld, *m.guests_unheld) if job in m.unjudged}  # nodes for them may have come
+        for number in list(islice(chain(waiting, m.unjudged), JUDGED)):
+            m.unjudged.pop(number, None)
+            if (job := m.jobs.get(number)) is not None:
+                for group in job.groups:
+                    self._judge_group(remotes, job, group)
+
+    def _judge_group(self, remotes: RemoteSubClusters, job: JobEntry, group: GroupEntry) -> None:
+        m, key, need = self.m, (job.id, group.run.no), need_of(self.m, group)
+        held = remotes.held_here(m, need) >= need.at_once
+        if job.home:
+            (m.guests_unheld.discard if held else m.guests_unheld.add)(key)
+        elif held:
+            m.unheld.pop(key, None)
+        else:
+            m.unheld.setdefault(key, None)
 
     def _move(
         self, c: Changes, job: JobEntry, homes: list[HomeCandidate], remotes: RemoteSubClusters, by: Router
@@ -129,11 +134,6 @@ class Rehoming:
         return True
 
 
-def _as_it_is(job: JobEntry) -> tuple[int, int, str]:
-    """What else than nodes and partitions decides whether it can be held."""
-    return job.revision, len(job.groups), job.queue
-
-
 def _movable(c: Changes, job: JobEntry) -> bool:
     """Whether nothing of the job has begun, nor was handed to others, so that another home can begin it."""
     waits = job.run.state in (JobState.SUBMITTED, JobState.ADMITTED) and not job.started_us
@@ -144,4 +144,7 @@ def _movable(c: Changes, job: JobEntry) -> bool:
 def _candidate(load: Load) -> HomeCandidate:
     size = amounts(load.capacity.tolist())
     accepts = load.state == "running"
-    return HomeCandidate(load.sub_cluster, load.name, accepts, load.counts, load.nodes_up, size, load.demand.tolist())
+    demand, limited = load.demand.tolist(), {path: amounts(n.tolist()) for path, n in by_limit(load.limited).items()}
+    return HomeCandidate(
+        load.sub_cluster, load.name, accepts, load.counts, load.nodes_up, size, demand, limited=limited
+    )

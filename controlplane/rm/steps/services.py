@@ -58,6 +58,7 @@ def _resize(m: Memory, store: Store, job: JobEntry, group: GroupEntry, count: in
         return why
     m.admission_queue.leave(job)
     group.run.scale(count)
+    m.unjudged[job.id] = None
     m.admission_queue.enter(job, known=True)
     return ""
 

@@ -36,7 +36,8 @@ class RemoteSubClusters:
     _kinds_of: tuple[object, ...] = ()
     _own: tuple[tuple[int, int], NodeKinds] = ((-1, -1), NodeKinds(()))
     _now: float = 0.0
-    _rooms: dict[int, tuple[np.ndarray, Headroom]] = field(default_factory=dict)  # by partition
+    _headroom: dict[int, tuple[np.ndarray, Headroom]] = field(default_factory=dict)  # by partition, home's beside it
+    _of_queue: dict[tuple[int, str], np.ndarray] = field(default_factory=dict)
     _store: Store | None = None
 
     def refresh(self, store: Store, m: Memory, now: float) -> None:
@@ -56,7 +57,7 @@ class RemoteSubClusters:
             if now - at < SENT_S:
                 self.sent(sub, amount, at)
         self._store, self._now = store, now
-        self._rooms.clear()
+        self._headroom.clear(), self._of_queue.clear()
 
     @property
     def closed_here(self) -> bool:
@@ -94,12 +95,14 @@ class RemoteSubClusters:
 
         As the rows told it, without what was handed over since then.
         """
-        if partition not in self._rooms:
+        if partition not in self._headroom:
             usable = [load for sub, load in self.loads.items() if self.usable(sub)]
-            self._rooms[partition] = self.home_free(m, partition), Headroom.of(usable, m.partitions[partition])
-        home, headroom = self._rooms[partition]
+            self._headroom[partition] = self.home_free(m, partition), Headroom.of(usable, m.partitions[partition])
+        home, headroom = self._headroom[partition]
+        if (free := self._of_queue.get((partition, queue))) is None:
+            free = self._of_queue[partition, queue] = headroom.of_queue(queue)
         taken = np.array([self._taken.get(sub, NONE) for sub in headroom.subs], np.int64).reshape(-1, R)
-        return home, dict(zip(headroom.subs, np.maximum(headroom.of_queue(queue) - taken, 0), strict=True))
+        return home, dict(zip(headroom.subs, np.maximum(free - taken, 0), strict=True))
 
     def home_free(self, m: Memory, partition: int) -> np.ndarray:
         """What is free here on the partition's own nodes that take containers: (R,) int64."""

@@ -36,12 +36,3 @@ class WindowRow:
 
 
 Rows = dict[tuple[str, dt.datetime], WindowRow]  # by scope and the beginning of its window of ``FINEST_S``
-
-
-def ancestors(path: str) -> list[str]:
-    """A queue and all above it."""
-    found = [path]
-    while "." in path:
-        path = path.rpartition(".")[0]
-        found.append(path)
-    return found

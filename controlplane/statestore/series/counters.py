@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from django.db import connection
 
 from controlplane.statestore.latency import SINCE_SUBMIT
+from scheduler.shares.tree import lineage
 from wire.ids import container_id
 from wire.states import ContainerReason
 
-from .columns import CLUSTER, QUEUE, SUB_CLUSTER, Rows, WindowRow, ancestors
+from .columns import CLUSTER, QUEUE, SUB_CLUSTER, Rows, WindowRow
 from .levels import FINEST_S
 from .sketch import BIN_MAX, LN_GROWTH
 
@@ -136,5 +137,5 @@ def _preempted(rows: Rows, marks: dict[int, _Mark], names: dict[int, str]) -> bo
 
 def _of(rows: Rows, sub_cluster: str, queue: str, at: dt.datetime) -> list[WindowRow]:
     """The rows that something in a queue of a sub-cluster counts in."""
-    scopes = [CLUSTER, SUB_CLUSTER + sub_cluster, *(QUEUE + path for path in (ancestors(queue) if queue else ()))]
+    scopes = [CLUSTER, SUB_CLUSTER + sub_cluster, *(QUEUE + path for path in (lineage(queue) if queue else ()))]
     return [rows.setdefault((scope, at), WindowRow()) for scope in scopes]

@@ -9,10 +9,10 @@ from django.db import connection
 from controlplane.statestore import bus, loads
 from controlplane.statestore.capacities import R
 from controlplane.statestore.queries.queues import tree
-from scheduler.shares.tree import QueueHierarchy
+from scheduler.shares.tree import QueueHierarchy, lineage
 from wire.states import NodeState
 
-from .columns import CLUSTER, LOADED, QUEUE, SUB_CLUSTER, Rows, WindowRow, ancestors
+from .columns import CLUSTER, LOADED, QUEUE, SUB_CLUSTER, Rows, WindowRow
 
 FRESH_S = 15.0  # an older load says nothing of now
 MILLION = 1_000_000
@@ -111,7 +111,7 @@ def guarantees(fresh: list[loads.Load]) -> dict[str, list[int]]:
 def tree_sums(fresh: list[loads.Load]) -> tuple[list[str], np.ndarray]:
     """Paths of q queues with something in them or below, and (q, 2R) int64: used and wanted there, over all."""
     named = {path for load in fresh for p in load.queues.values() for path in p.paths}
-    known = {above for path in named for above in ancestors(path)}
+    known = {above for path in named for above in lineage(path)}
     paths = sorted(known, key=lambda path: (path.count("."), path))
     place = {path: i for i, path in enumerate(paths)}
     own = np.zeros((len(paths), 2 * R), np.int64)
@@ -144,7 +144,7 @@ def _measured(rows: Rows, at: dt.datetime, names: dict[int, str]) -> None:
 def _waiting(rows: Rows, at: dt.datetime, waiting: dict[str, int]) -> None:
     """Containers that wait in each queue and below it."""
     for path, n in waiting.items():
-        for name in ancestors(path) if n else ():
+        for name in lineage(path) if n else ():
             row = rows.get((QUEUE + name, at))
             if row is not None:
                 row.add("pending_containers", n)

@@ -19,9 +19,9 @@ from controlplane.statestore import loads
 from controlplane.statestore.models import Job, Lease, PolicyVersion, SubCluster
 from controlplane.statestore.queries.series import reading
 from controlplane.statestore.series import counters, duty, sketch
-from controlplane.statestore.series.columns import ancestors
 from controlplane.statestore.series.levels import levels, window
 from controlplane.statestore.series.metrics import METRICS
+from scheduler.shares.tree import lineage
 from tests.integration.api.world import World, job
 from wire.ids import container_id
 from wire.states import ContainerReason, ContainerState
@@ -111,7 +111,7 @@ class Raw:
                     f"INSERT INTO statestore_container_history VALUES ({_marks(19)})", [*values, *tail, *ended]
                 )
         latency = (self.at - (MIDNIGHT - dt.timedelta(hours=2))).total_seconds()
-        for scope in ("cluster", f"sub-cluster:{sub.name}", *(f"queue:{p}" for p in ancestors(queue))):
+        for scope in ("cluster", f"sub-cluster:{sub.name}", *(f"queue:{p}" for p in lineage(queue))):
             found = self.expected[scope, self.at]
             found["decisions"] += 1
             found["preemptions"] += bool(reason)

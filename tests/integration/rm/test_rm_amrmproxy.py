@@ -54,7 +54,7 @@ def test_what_nobody_has_room_for_waits_at_home_and_goes_once_there_is(federatio
 def test_what_no_node_could_ever_hold_keeps_nobody_from_the_room_there_is(federation: Federation) -> None:
     for at, what in ((1, {"memory_mib": 1 << 20}), (2, {"memory_mib": 512, "gpus": 60})):
         federation.clusters[at].submit({"count": 40, "resources": what}, queue="root.default")
-    federation.rounds()
+    federation.rounds(6)  # until it is known there
     submit(federation, 40)
     federation.rounds(5)
     west, east, south = federation.live()
@@ -73,7 +73,18 @@ def capped(federation: Federation, policy: str, **limits: Any) -> None:
     federation.rounds()
 
 
-@pytest.mark.parametrize("limits", [{"maximum": 0.25}, {"user_maximum": 0.25}])
+def test_tasks_that_others_nodes_are_too_small_for_are_handed_over_no_further_than_there_is_room(
+    federation: Federation,
+) -> None:
+    federation.west.add_node("large", memory_mib=16384, vcores_milli=16000)
+    federation.rounds(2)
+    submit(federation, 60, resources={"memory_mib": 8192, "vcores_milli": 1000})
+    for _ in range(12):
+        federation.rounds()
+        assert federation.waiting() <= 2, "as if each of the others were one node"
+
+
+@pytest.mark.parametrize("limits", [{"maximum": 0.25}, {"user_maximum": 0.25}, {"maximum": 0.25, "backfill": "strict"}])
 def test_what_waits_for_a_limit_keeps_no_other_queue_from_the_room_there_is(
     federation: Federation, limits: dict[str, Any]
 ) -> None:

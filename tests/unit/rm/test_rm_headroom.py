@@ -26,11 +26,16 @@ def seen(loads: list[Load], queue: str, partition: str = "") -> dict[int, int]:
 
 
 def test_what_waits_for_the_maximum_of_others_takes_nothing() -> None:
-    loads = [load(1, 60, 50, {"root.a": 30, "root.a.x": 5, VAIN: 10}), load(2, 60, 50, {}), load(3, 9, 50, {"root.b": 1})]
+    limited = {"root.a": 30, "root.a.x": 5, VAIN: 10}
+    loads = [load(1, 60, 50, limited), load(2, 60, 50, {}), load(3, 9, 50, {"root.b": 1})]
     assert seen(loads, "root.b") == {1: 55, 2: 10, 3: -41}
     assert seen(loads, "root.a") == {1: 25, 2: 10, 3: -40}, "its own does, and not what waits for a part of it"
     assert seen(loads, "root.a.x") == {1: 20, 2: 10, 3: -40}, "nor is that above it another's"
     assert seen(loads, "root.ab") == {1: 55, 2: 10, 3: -40}
+
+
+def test_a_row_that_tells_of_limits_what_is_over_makes_no_room() -> None:
+    assert seen([load(1, 60, 10, {"root.a": 30})], "root.b") == {1: 60}
 
 
 def test_a_partition_is_looked_at_by_itself() -> None:

@@ -54,6 +54,15 @@ def homes(candidates: list[HomeCandidate], by: Router, n: int, seed: int = 0, **
     return Counter(home(route(candidates, ask(**more), by, x)) for x in draws.tolist())
 
 
+def test_what_waits_for_a_queues_maximum_is_demand_to_that_queue_and_those_below_it() -> None:
+    found = {}
+    for queue in ("root.a", "root.a.x", "root.ab", "root"):
+        full, busy = candidate(1, demand=(100,), limited={"root.a": amounts(800)}), candidate(2, demand=(300,))
+        found[queue] = home(route([full, busy], ask(queue=queue), made("least_loaded"), 0.0))
+        assert [c.demand[0] for c in (full, busy)] == ([110, 300] if found[queue] == 1 else [100, 310])
+    assert found == {"root.a": 2, "root.a.x": 2, "root.ab": 1, "root": 1}
+
+
 DRAINING, LEADERLESS, EMPTY, GOOD = (
     candidate(1, accepts=False),
     candidate(2, led=False),

@@ -1,11 +1,13 @@
 """The sub-clusters a job may be sent to, with their load. One statement, read twice a second by every web process."""
 
+import functools
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from django.db import connection
 
-from controlplane.statestore.loads import SILENT_S, demand, tables_of
+from controlplane.statestore.loads import SILENT_S, by_limit, demand, tables_of
 from controlplane.statestore.models import SubCluster
 from controlplane.statestore.resourcecolumns import per_axis
 from scheduler.federation.routing import HomeCandidate
@@ -37,7 +39,8 @@ SELECT s.id, s.name, s.state, coalesce(e.expires_at > clock_timestamp() AND e.ho
 class Home:
     """One sub-cluster. Amounts: along ``AXES``; demand is what is held and what waits for room.
 
-    at: when its leader looked, in seconds of the epoch; 0: never.
+    at: when its leader looked, in seconds of the epoch; 0: never. limited: what waits for a queue's maximum beside that,
+    by the queue's path.
     """
 
     id: int
@@ -48,12 +51,13 @@ class Home:
     capacity: Amounts
     demand: Amounts
     at: float
+    limited: Mapping[str, Amounts]
 
     def candidate(self) -> HomeCandidate:
         """As routing sees it, with what its leader last said."""
         accepts = self.state == SubCluster.State.RUNNING
         return HomeCandidate(
-            self.id, self.name, accepts, self.led, self.nodes_up, self.capacity, list(self.demand), self.at
+            self.id, self.name, accepts, self.led, self.nodes_up, self.capacity, list(self.demand), self.at, self.limited
         )
 
 
@@ -70,5 +74,13 @@ def _home(
 ) -> Home:  # fmt: skip
     whole = np.array(capacity, np.int64)
     idle, wanted = np.array(free or capacity, np.int64), np.array(pending or [0] * len(capacity), np.int64)
-    owed = demand(whole, idle, wanted, tables_of(limited))
-    return Home(number, name, state, led, nodes_up, amounts(capacity), amounts(owed.tolist()), at)
+    limits = _limits(bytes(limited)) if limited else {}
+    owed = demand(whole, idle, wanted, limits)
+    by_path = {path: amounts(amount.tolist()) for path, amount in limits.items()}
+    return Home(number, name, state, led, nodes_up, amounts(capacity), amounts(owed.tolist()), at, by_path)
+
+
+@functools.lru_cache(maxsize=64)
+def _limits(packed: bytes) -> dict[str, np.ndarray]:
+    """Of a row, which is read more often than it changes. Not to be written."""
+    return by_limit(tables_of(packed))

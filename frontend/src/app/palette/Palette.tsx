@@ -19,6 +19,7 @@ import { orderEntries, orderIn, queriesOf } from "./orders";
 import "./palette.css";
 
 const FOUND_MAX = 8; // of each kind from the server, and of queues
+const LOOKED_AT = 200; // nodes, for those of which something can be asked
 const WAIT_MS = 180;
 
 function useSettled(text: string): string {
@@ -42,11 +43,11 @@ async function ordered(typed: string, me: Me, signal: AbortSignal): Promise<Entr
 /** What nodes can be asked for. */
 async function nodesOrdered(typed: string, me: Me, signal: AbortSignal): Promise<Entry[]> {
   const order = nodeOrderIn(typed, me);
-  return order ? nodeOrderEntries(order, await nodesNamed(order.of, signal)) : [];
+  return order ? nodeOrderEntries(order, await nodesNamed(order.of, signal, LOOKED_AT)) : [];
 }
 
-const nodesNamed = (part: string, signal: AbortSignal): Promise<Node[]> =>
-  get<Page<Node>>(`/nodes?page_size=${FOUND_MAX}&contains=${encodeURIComponent(part)}`, signal).then((page) => page.results);
+const nodesNamed = (part: string, signal: AbortSignal, most: number = FOUND_MAX): Promise<Node[]> =>
+  get<Page<Node>>(`/nodes?page_size=${most}&contains=${encodeURIComponent(part)}`, signal).then((page) => page.results);
 
 /** The job of that number; none where there is none to be seen. */
 function jobOf(number: string, signal: AbortSignal): Promise<Job[]> {
@@ -76,6 +77,11 @@ function useServer(typed: string, me: Me, has: (to: string) => boolean): { entri
     },
   });
   return { entries: wanted && text === typed.trim() ? (found.data ?? []) : [], busy: wanted && (found.isFetching || text !== typed.trim()), failed: wanted && found.isError };
+}
+
+function nothingFor(typed: string, me: Me): string {
+  if (orderIn(typed, me)) return "There is no job for that now.";
+  return nodeOrderIn(typed, me) ? "There is no node for that now." : "Nothing is called that.";
 }
 
 function useOwn(me: Me, onHelp: () => void): Entry[] {
@@ -146,7 +152,7 @@ export default function Palette({ me, early, onClose, onHelp }: { me: Me; early:
       </div>
       <Found groups={groups} chosen={chosen} take={take} />
       <p className="palette-foot small muted" role="status">
-        {server.failed ? "The server could not be searched." : server.busy ? "Searching…" : flat.length === 0 ? (orderIn(typed, me) ? "There is no job for that now." : "Nothing is called that.") : `${flat.length} found`}
+        {server.failed ? "The server could not be searched." : server.busy ? "Searching…" : flat.length === 0 ? nothingFor(typed, me) : `${flat.length} found`}
       </p>
     </dialog>
   );
