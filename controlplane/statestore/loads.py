@@ -117,9 +117,7 @@ def by_limit(limited: Mapping[str, Table]) -> dict[str, np.ndarray]:
     return found
 
 
-def demand(
-    capacity: np.ndarray, free: np.ndarray, pending: np.ndarray, limits: Mapping[str, np.ndarray]
-) -> np.ndarray:
+def demand(capacity: np.ndarray, free: np.ndarray, pending: np.ndarray, limits: Mapping[str, np.ndarray]) -> np.ndarray:
     """Of a row: what is used, and what waits for room, not for one of these limits: (R,) int64."""
     held_back = sum(limits.values(), np.zeros(R, np.int64))
     found: np.ndarray = np.maximum(capacity - free, 0) + np.maximum(pending - held_back, 0)

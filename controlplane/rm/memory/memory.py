@@ -74,7 +74,9 @@ class Memory:
         # Groups at home here that no node here could hold, were it empty, and which sub-clusters could, once known.
         self.unheld: dict[tuple[int, int], list[str] | None] = {}
         self.guests_unheld: set[tuple[int, int]] = set()  # of jobs at home elsewhere
-        self.unjudged: dict[int, None] = {}  # jobs of which that is to be found out, in turn: new ones, and changed ones
+        self.unjudged: dict[
+            int, None
+        ] = {}  # jobs of which that is to be found out, in turn: new ones, and changed ones
         self.outdated = False  # jobs have moved here from elsewhere: the memory is to be rebuilt
         self.placeable = True  # something changed since the last plan that may let an ask be placed
         self._places = _Places()

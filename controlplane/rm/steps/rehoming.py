@@ -6,7 +6,7 @@ AM-RM proxy; what cannot be is the job itself, where its queue keeps tasks at
 home, or where a limit of this home keeps a gang from ever being admitted.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain, islice
 
 import numpy as np
@@ -81,8 +81,10 @@ class Rehoming:
             m.unheld[key] = [remotes.name(sub) for sub in able]
 
     def _judge(self, remotes: RemoteSubClusters) -> None:
-        """Look at jobs that came or changed, or at all where nodes or partitions are others; until then a job is known as
-        it was judged last."""
+        """Look at jobs that came or changed, at all where nodes or partitions are others.
+
+        Until then a job is known as it was judged last.
+        """
         m = self.m
         version = (m.nodes.labels_version, m.queues.version)
         if version != self._version:

@@ -39,8 +39,8 @@ SELECT s.id, s.name, s.state, coalesce(e.expires_at > clock_timestamp() AND e.ho
 class Home:
     """One sub-cluster. Amounts: along ``AXES``; demand is what is held and what waits for room.
 
-    at: when its leader looked, in seconds of the epoch; 0: never. limited: what waits for a queue's maximum beside that,
-    by the queue's path.
+    at: when its leader looked, in seconds of the epoch; 0: never. limited: by a
+    queue's path, what waits for its maximum, beside that.
     """
 
     id: int
@@ -57,7 +57,15 @@ class Home:
         """As routing sees it, with what its leader last said."""
         accepts = self.state == SubCluster.State.RUNNING
         return HomeCandidate(
-            self.id, self.name, accepts, self.led, self.nodes_up, self.capacity, list(self.demand), self.at, self.limited
+            self.id,
+            self.name,
+            accepts,
+            self.led,
+            self.nodes_up,
+            self.capacity,
+            list(self.demand),
+            self.at,
+            self.limited,
         )
 
 
