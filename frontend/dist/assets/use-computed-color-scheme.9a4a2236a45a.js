@@ -1,1 +1,0 @@
-import{lt as e,ut as t}from"./index.a1f4a18548d0.js";function n(n,r={getInitialValueInEffect:!0}){let i=t(n,r),{colorScheme:a}=e();return a===`auto`?i:a}export{n as t};
