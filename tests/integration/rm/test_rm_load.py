@@ -7,6 +7,7 @@ from controlplane.rm.driver.load import ANYWAY_S, EVERY_S, LoadReporter, own_loa
 from controlplane.rm.memory.queues import QueueTree
 from controlplane.rm.ports import Fenced
 from controlplane.rm.rows import QueueRow
+from controlplane.rm.steps.rehoming import LOOK_S
 from controlplane.statestore.loads import VAIN, Load
 from tests.amounts import amounts
 from tests.integration.rm.cluster import Cluster, Leading
@@ -42,7 +43,10 @@ def test_what_no_node_here_could_hold_is_no_demand(cluster: Cluster) -> None:
     leader = leading(cluster)
     cluster.submit({"count": 3, "resources": {"memory_mib": 4096, "vcores_milli": 100}})
     cluster.submit({"count": 2, "resources": {"memory_mib": 1 << 20, "vcores_milli": 100}})
-    leader.round()
+    for _ in range(2):
+        leader.clock.ahead_s += LOOK_S
+        cluster.nodes.step()
+        leader.round()
     load = _told(cluster, leader)
     assert load.demand.tolist() == [*amounts(3 * 4096, 3 * 100)]
     assert load.pending.tolist() == [*amounts(4096 + 2 * (1 << 20), 300)], (

@@ -181,7 +181,7 @@ def test_a_service_that_asks_for_less_is_known_to_find_room_here_and_is_demand_a
     west = f.leaders[f.west]
     assert list(west.memory.unheld) == [(job, 0)]
     assert own_load(west.memory, f.west.sub.id).demand.tolist() == [0] * len(AXES)
-    update(f.west, job, 1, resources=SMALL)
+    update(f.west, job, 1, resources=SMALL | {"gpus": 0})
     f.rounds(12)
     assert f.live(job) == [1, 0]
     assert not west.memory.unheld
