@@ -77,9 +77,11 @@ def test_tasks_that_others_nodes_are_too_small_for_are_handed_over_no_further_th
     federation: Federation,
 ) -> None:
     federation.west.add_node("large", memory_mib=16384, vcores_milli=16000)
+    federation.proxy(relax_after_s=60.0)
+    submit(federation, 16, node_labels="name in (n0, n1)")
     federation.rounds(2)
     submit(federation, 60, resources={"memory_mib": 8192, "vcores_milli": 1000})
-    for _ in range(12):
+    for _ in range(14):
         federation.rounds()
         assert federation.waiting() <= 2, "as if each of the others were one node"
 
