@@ -99,7 +99,7 @@ class SimulatedRouter:
             found = HomeCandidate(sub.id, sub.name, accepts, led, len(sub.nodes), size, list(NOTHING), -1.0)
         else:
             size = amounts(load.capacity.tolist())
-            limited = {path: amounts(amount.tolist()) for path, amount in by_limit(load.limited).items()}
+            limited = by_limit(load.limited)
             found = HomeCandidate(
                 sub.id, sub.name, accepts, led, load.nodes_up, size, load.demand.tolist(), sub.loaded_at, limited
             )

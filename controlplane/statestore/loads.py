@@ -13,6 +13,7 @@ import psycopg
 from controlplane.statestore.capacities import R
 from controlplane.statestore.packed import Table, pack, unpack
 from scheduler.shares.tree import all_nearest
+from wire.resources import Amounts, amounts
 
 GONE = ("lost", "decommissioned")  # states of sub-clusters: what they used is over
 SILENT_S = 15.0  # a leader whose row is older starts nothing
@@ -94,7 +95,7 @@ class Load:
     @property
     def demand(self) -> np.ndarray:
         """What is used, and what waits for room: (R,) int64."""
-        return demand(self.capacity, self.free, self.pending, by_limit(self.limited))
+        return demand(self.capacity, self.free, self.pending, self.limited)
 
     @property
     def counts(self) -> bool:
@@ -108,18 +109,18 @@ class Load:
         return float((self.demand[there] / self.capacity[there]).max()) if there.any() else np.inf
 
 
-def by_limit(limited: Mapping[str, Table]) -> dict[str, np.ndarray]:
-    """How much waits for each queue's maximum, or in vain, in all partitions: (R,) int64."""
+def by_limit(limited: Mapping[str, Table]) -> dict[str, Amounts]:
+    """How much waits for each queue's maximum, or in vain, in all partitions."""
     found: dict[str, np.ndarray] = {}
-    for paths, amounts in limited.values():
-        for path, amount in zip(paths, amounts, strict=True):
-            found[path] = found[path] + amount if path in found else amount
-    return found
+    for paths, rows in limited.values():
+        for path, row in zip(paths, rows, strict=True):
+            found[path] = found[path] + row if path in found else row
+    return {path: amounts(row.tolist()) for path, row in found.items()}
 
 
-def demand(capacity: np.ndarray, free: np.ndarray, pending: np.ndarray, limits: Mapping[str, np.ndarray]) -> np.ndarray:
-    """Of a row: what is used, and what waits for room, not for one of these limits: (R,) int64."""
-    held_back = sum(limits.values(), np.zeros(R, np.int64))
+def demand(capacity: np.ndarray, free: np.ndarray, pending: np.ndarray, limited: Mapping[str, Table]) -> np.ndarray:
+    """Of a row: what is used, and what waits for room, not for a limit: (R,) int64."""
+    held_back = sum((rows.sum(axis=0) for _, rows in limited.values()), np.zeros(R, np.int64))
     found: np.ndarray = np.maximum(capacity - free, 0) + np.maximum(pending - held_back, 0)
     return found
 
@@ -192,5 +193,5 @@ def tables_of(packed: bytes | None) -> dict[str, Table]:
     return unpack(bytes(packed)) if packed else {}
 
 
-def _units(amounts: list[int]) -> np.ndarray:
-    return np.array(amounts, np.int64)
+def _units(column: list[int]) -> np.ndarray:
+    return np.array(column, np.int64)

@@ -21,6 +21,7 @@ import numpy as np
 
 from scheduler.federation.feasible import Verdict, best
 from scheduler.federation.weights import WeightPolicy, load_weights
+from scheduler.shares.tree import lineage
 from wire.counts import counted
 from wire.resources import NOTHING, Amounts
 
@@ -46,7 +47,7 @@ class HomeCandidate:
 
     def to(self, queue: str) -> "HomeCandidate":
         """As it is to jobs of that queue: they would wait behind those that wait for its maximum, or one above it."""
-        binding = [amount for path, amount in self.limited.items() if f"{queue}.".startswith(f"{path}.")]
+        binding = [self.limited[path] for path in lineage(queue) if path in self.limited] if self.limited else ()
         if not binding:
             return self
         return replace(self, demand=[sum(each) for each in zip(self.demand, *binding, strict=True)])

@@ -36,11 +36,11 @@ class Headroom:
                 limits.setdefault(path, len(limits))
         free, pending = np.zeros((2, len(known), R), np.int64)
         limited = np.zeros((len(known), len(limits), R), np.int64)
-        for at, (load, (paths, amounts)) in enumerate(zip(known, tables, strict=True)):
+        for at, (load, (paths, rows)) in enumerate(zip(known, tables, strict=True)):
             p = load.queues.get(partition)
             free[at] = load.free if p is None else p.free
             pending[at] = load.pending if p is None else p.pending.sum(axis=0)
-            limited[at, [limits[path] for path in paths]] = amounts
+            limited[at, [limits[path] for path in paths]] = rows
         return cls([load.sub_cluster for load in known], free, free - pending + limited.sum(axis=1), limits, limited)
 
     def of_queue(self, path: str) -> np.ndarray:

@@ -146,7 +146,7 @@ def _movable(c: Changes, job: JobEntry) -> bool:
 def _candidate(load: Load) -> HomeCandidate:
     size = amounts(load.capacity.tolist())
     accepts = load.state == "running"
-    demand, limited = load.demand.tolist(), {path: amounts(n.tolist()) for path, n in by_limit(load.limited).items()}
+    demand, limited = load.demand.tolist(), by_limit(load.limited)
     return HomeCandidate(
         load.sub_cluster, load.name, accepts, load.counts, load.nodes_up, size, demand, limited=limited
     )

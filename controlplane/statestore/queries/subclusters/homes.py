@@ -9,6 +9,7 @@ from django.db import connection
 
 from controlplane.statestore.loads import SILENT_S, by_limit, demand, tables_of
 from controlplane.statestore.models import SubCluster
+from controlplane.statestore.packed import Table
 from controlplane.statestore.resourcecolumns import per_axis
 from scheduler.federation.routing import HomeCandidate
 from wire.resources import Amounts, amounts
@@ -82,13 +83,13 @@ def _home(
 ) -> Home:  # fmt: skip
     whole = np.array(capacity, np.int64)
     idle, wanted = np.array(free or capacity, np.int64), np.array(pending or [0] * len(capacity), np.int64)
-    limits = _limits(bytes(limited)) if limited else {}
-    owed = demand(whole, idle, wanted, limits)
-    by_path = {path: amounts(amount.tolist()) for path, amount in limits.items()}
+    tables, by_path = _limits(bytes(limited or b""))
+    owed = demand(whole, idle, wanted, tables)
     return Home(number, name, state, led, nodes_up, amounts(capacity), amounts(owed.tolist()), at, by_path)
 
 
 @functools.lru_cache(maxsize=64)
-def _limits(packed: bytes) -> dict[str, np.ndarray]:
-    """Of a row, which is read more often than it changes. Not to be written."""
-    return by_limit(tables_of(packed))
+def _limits(packed: bytes) -> tuple[Mapping[str, Table], Mapping[str, Amounts]]:
+    """Of a row, which is read more often than it changes: by partition, and in all."""
+    tables = tables_of(packed)
+    return tables, by_limit(tables)
