@@ -26,14 +26,16 @@ from wire.states import NodeState
 CAPACITY = np.array([4096, 4000, 0])
 
 
-def lead(sub: SubCluster, live: bool = True, used: float = 0.0, nodes_up: int = 1) -> None:
-    """A leader of this sub-cluster, and what it last said."""
+def lead(sub: SubCluster, live: bool = True, used: float = 0.0, nodes_up: int = 1, **limited: float) -> None:
+    """A leader of this sub-cluster, and what it last said. limited: what waits for maxima of queues below root."""
     until = timezone.now() + dt.timedelta(seconds=60 if live else -60)
     Lease.objects.update_or_create(sub_cluster=sub, defaults={"epoch": 1, "holder": "here", "expires_at": until})
     free = (CAPACITY * (1 - used)).astype(np.int64)
+    waits = np.array([CAPACITY * part for part in limited.values()], np.int64).reshape(-1, len(CAPACITY))
     row = loads.Load(
         sub_cluster=sub.pk, name=sub.name, state=sub.state, led=live, age_s=0.0, epoch=1, policy_version=1,
-        shares_version=0, nodes_up=nodes_up, capacity=CAPACITY, free=free, pending=CAPACITY * 0,
+        shares_version=0, nodes_up=nodes_up, capacity=CAPACITY, free=free, pending=waits.sum(axis=0),
+        limited={"": ([f"root.{name}" for name in limited], waits)} if limited else {},
     )  # fmt: skip
     connection.ensure_connection()
     assert loads.put(connection.connection, row)
@@ -119,6 +121,13 @@ def test_a_full_one_is_passed_over_and_the_fallback_may_refuse(both: World) -> N
     assert "priority" in refused.json()["detail"]
     lead(both.east, used=0.5)
     assert sent(both) == "east"
+
+
+def test_what_waits_for_a_queues_maximum_sends_its_own_jobs_elsewhere_and_no_others(both: World) -> None:
+    policy()
+    lead(both.west, used=0.1, special=3.0)
+    lead(both.east, used=0.5)
+    assert (sent(both, "root.default"), sent(both)) == ("west", "east")
 
 
 def test_a_queue_that_rejects_says_what_its_operator_wrote(both: World) -> None:
