@@ -54,14 +54,10 @@ def partition_view(m: "Memory", partition: int, rows: np.ndarray, now: float, wi
         reservable = own | ~m.contended_nodes()[nodes]
     capacity, free = table.capacity.take(nodes, axis=0), table.free.take(nodes, axis=0)
     seen = Nodes(capacity, free, open_nodes, table.rack[nodes], reservable)
-    queues = m.queues.view(m.partitions[partition], m.capacity(nodes[own]), m.ledger.queues[partition])
+    queues = _queues(m, partition)
     held, lent = m.holders(partition) if with_running or len(m.partitions) > 1 else (rows[:0], rows[:0])
     users, jobs, job, job_rows = _users_and_jobs(m, partition, rows, queues.maximum, held if with_running else None)
-    # All of a partition is no limit: the default one may also use what is idle elsewhere. Half of nothing is not all
-    # of it, though: of what a partition lacks only the whole is no limit.
-    whole = queues.maximum >= queues.maximum[0]
-    whole &= (queues.maximum[0] > 0) | m.queues.unlimited(m.partitions[partition])
-    queues = replace(queues, maximum=np.where(whole, UNBOUNDED, queues.maximum))
+    queues = _bounded(m, partition, queues)
     if len(lent):
         queues = _with_lent(queues, m.containers_hold(lent).sum(axis=0))
     numbers, mask = compact(m.asks.mask[rows])
@@ -73,6 +69,24 @@ def partition_view(m: "Memory", partition: int, rows: np.ndarray, now: float, wi
     if with_running:
         running, slots = _running(m, partition, nodes, (held, lent), queues.lent, job_rows, now)
     return PlanView(Snapshot(AXES, seen, queues, users, jobs, asks, running), rows, nodes, slots)
+
+
+def queues_of(m: "Memory", partition: int) -> Queues:
+    """What the partition's queues may hold and have, as a plan sees it, but for what is lent to other partitions."""
+    return _bounded(m, partition, _queues(m, partition))
+
+
+def _queues(m: "Memory", partition: int) -> Queues:
+    nodes, own = m.nodes_of(partition)
+    return m.queues.view(m.partitions[partition], m.capacity(nodes[own]), m.ledger.queues[partition])
+
+
+def _bounded(m: "Memory", partition: int, queues: Queues) -> Queues:
+    """All of a partition is no limit: the default one may also use what is idle elsewhere. Half of nothing is not all
+    of it, though: of what a partition lacks only the whole is no limit."""
+    whole = queues.maximum >= queues.maximum[0]
+    whole &= (queues.maximum[0] > 0) | m.queues.unlimited(m.partitions[partition])
+    return replace(queues, maximum=np.where(whole, UNBOUNDED, queues.maximum))
 
 
 def backfills(m: "Memory", rows: np.ndarray) -> bool:

@@ -145,6 +145,7 @@ class AMRMProxy:
     def _better(self, m: Memory, job: JobEntry, group: GroupEntry, sub: int) -> bool:
         """Whether another sub-cluster, or home, could start at least one of its containers now; of a gang all."""
         home, others = self.remotes.room(m, group.partition, m.queues.paths[job.queue_row])
+        home = np.minimum(home, self.remotes.home_left(m, group.partition, job.queue_row))
         free = {self.sub: home} | {other: amount for other, amount in others.items() if other != sub}
         able = self.remotes.matching(m, group, list(free)) > 0
         least = group.remote[sub].waiting if group.constraints.gang else 1

@@ -7,11 +7,14 @@ import numpy as np
 from controlplane.rm.memory.jobs import GroupEntry
 from controlplane.rm.memory.kinds import need_of, own_kinds
 from controlplane.rm.memory.memory import Memory
+from controlplane.rm.memory.view import queues_of
 from controlplane.rm.ports import Store
 from controlplane.rm.steps.headroom import Headroom
 from controlplane.statestore.loads import Load
+from scheduler.core.snapshot import Queues
 from scheduler.federation.feasible import ANY_NUMBER, GroupNeed, NodeKind, NodeKinds
 from scheduler.federation.split import ProxyPolicy, SplitTargets
+from scheduler.shares.tree import upwards
 from wire.resources import AXES, NOTHING, amounts
 
 R = len(AXES)
@@ -38,6 +41,7 @@ class RemoteSubClusters:
     _now: float = 0.0
     _headroom: dict[int, tuple[np.ndarray, Headroom]] = field(default_factory=dict)  # by partition, home's beside it
     _of_queue: dict[tuple[int, str], np.ndarray] = field(default_factory=dict)
+    _queues: dict[int, Queues] = field(default_factory=dict)  # by partition
     _store: Store | None = None
 
     def refresh(self, store: Store, m: Memory, now: float) -> None:
@@ -57,7 +61,7 @@ class RemoteSubClusters:
             if now - at < SENT_S:
                 self.sent(sub, amount, at)
         self._store, self._now = store, now
-        self._headroom.clear(), self._of_queue.clear()
+        self._headroom.clear(), self._of_queue.clear(), self._queues.clear()
 
     @property
     def closed_here(self) -> bool:
@@ -103,6 +107,15 @@ class RemoteSubClusters:
             free = self._of_queue[partition, queue] = headroom.of_queue(queue)
         taken = np.array([self._taken.get(sub, NONE) for sub in headroom.subs], np.int64).reshape(-1, R)
         return home, dict(zip(headroom.subs, np.maximum(free - taken, 0), strict=True))
+
+    def home_left(self, m: Memory, partition: int, queue: int) -> np.ndarray:
+        """What the maxima of a queue and of those above it leave it here: (R,) int64. queue: its position."""
+        if partition not in self._queues:
+            self._queues[partition] = queues_of(m, partition)
+        queues = self._queues[partition]
+        above = upwards(queues.parent, queue)
+        left: np.ndarray = (queues.maximum[above] - queues.used[above]).min(axis=0)
+        return left
 
     def home_free(self, m: Memory, partition: int) -> np.ndarray:
         """What is free here on the partition's own nodes that take containers: (R,) int64."""

@@ -103,10 +103,14 @@ def test_what_waits_for_a_limit_keeps_no_other_queue_from_the_room_there_is(
 def test_a_queue_at_its_limit_everywhere_is_handed_over_no_further_than_there_is_room(federation: Federation) -> None:
     capped(federation, "locality", maximum=0.25)
     submit(federation, 200, "root.capped")
+    federation.rounds(12)
+    handed = federation.waiting()
+    assert handed <= 2 * 16 and federation.live() == [4, 4, 4]
+    asks = "SELECT sub_cluster_id, target, wish, taken FROM statestore_ask ORDER BY 1"
+    before = federation.west.rows(asks)
     for _ in range(12):
         federation.rounds()
-        assert federation.waiting() <= 2 * 16
-    assert federation.live() == [4, 4, 4]
+        assert federation.west.rows(asks) == before, "it is not asked back, as its queue has no room at home either"
 
 
 @pytest.mark.parametrize(
