@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Callable
 
 from controlplane.policy.federation import routers
-from controlplane.statestore.loads import by_limit
 from controlplane.statestore.nodesets import ordered
 from scheduler.core.nodeselection import partition_of_ask
 from scheduler.federation.feasible import GroupNeed, NodeKind, NodeKinds, Verdict
@@ -99,7 +98,7 @@ class SimulatedRouter:
             found = HomeCandidate(sub.id, sub.name, accepts, led, len(sub.nodes), size, list(NOTHING), -1.0)
         else:
             size = amounts(load.capacity.tolist())
-            limited = by_limit(load.limited)
+            limited = load.limited.by_queue
             found = HomeCandidate(
                 sub.id, sub.name, accepts, led, load.nodes_up, size, load.demand.tolist(), sub.loaded_at, limited
             )

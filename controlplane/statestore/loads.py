@@ -11,13 +11,12 @@ import numpy as np
 import psycopg
 
 from controlplane.statestore.capacities import R
+from controlplane.statestore.limited import NONE_LIMITED, Limited, unpacked
 from controlplane.statestore.packed import Table, pack, unpack
 from scheduler.shares.tree import all_nearest
-from wire.resources import Amounts, amounts
 
 GONE = ("lost", "decommissioned")  # states of sub-clusters: what they used is over
 SILENT_S = 15.0  # a leader whose row is older starts nothing
-VAIN = ""  # in place of the queue by whose maximum asks wait: no node there could ever hold them
 _WHOLE = ""  # the row of a partition's nodes among those of its queues
 
 # Asynchronous: what is lost with the server is said again a second later.
@@ -72,9 +71,8 @@ class Load:
 
     state: the operators' word for it. led: somebody leads it now. age_s: since
     the leader looked. shares_version: the assignment it goes by, 0 without one.
-    queues: by the partition's name, "" the default one. limited: by partition,
-    how much of ``pending`` waits for which queue's maximum (or for a user's in
-    it) or in vain, and would not start however much was free: (k, R) int64.
+    queues: by the partition's name, "" the default one. limited: what of
+    ``pending`` would not start however much was free.
     """
 
     sub_cluster: int
@@ -90,7 +88,7 @@ class Load:
     free: np.ndarray
     pending: np.ndarray
     queues: dict[str, PartitionLoad] = field(default_factory=dict)
-    limited: dict[str, Table] = field(default_factory=dict)
+    limited: Limited = NONE_LIMITED
 
     @property
     def demand(self) -> np.ndarray:
@@ -102,26 +100,16 @@ class Load:
         """Whether its leader starts anything."""
         return counts(self.led, self.age_s)
 
-    @property
-    def load(self) -> float:
-        """What is used and waited for over what there is, of the resource where that is most; endless with nothing."""
-        there = self.capacity > 0
-        return float((self.demand[there] / self.capacity[there]).max()) if there.any() else np.inf
+    def load(self, queue: str) -> float:
+        """What is used, and what jobs of the queue would wait behind, over what there is, of the resource where that is
+        most; endless with nothing."""
+        there, owed = self.capacity > 0, self.demand + self.limited.behind(queue)
+        return float((owed[there] / self.capacity[there]).max()) if there.any() else np.inf
 
 
-def by_limit(limited: Mapping[str, Table]) -> dict[str, Amounts]:
-    """How much waits for each queue's maximum, or in vain, in all partitions."""
-    found: dict[str, np.ndarray] = {}
-    for paths, rows in limited.values():
-        for path, row in zip(paths, rows, strict=True):
-            found[path] = found[path] + row if path in found else row
-    return {path: amounts(row.tolist()) for path, row in found.items()}
-
-
-def demand(capacity: np.ndarray, free: np.ndarray, pending: np.ndarray, limited: Mapping[str, Table]) -> np.ndarray:
+def demand(capacity: np.ndarray, free: np.ndarray, pending: np.ndarray, limited: Limited) -> np.ndarray:
     """Of a row: what is used, and what waits for room, not for a limit: (R,) int64."""
-    held_back = sum((rows.sum(axis=0) for _, rows in limited.values()), np.zeros(R, np.int64))
-    found: np.ndarray = np.maximum(capacity - free, 0) + np.maximum(pending - held_back, 0)
+    found: np.ndarray = np.maximum(capacity - free, 0) + np.maximum(pending - limited.total, 0)
     return found
 
 
@@ -160,7 +148,7 @@ def put(session: psycopg.Connection, load: Load) -> bool:
         load.nodes_up,
         *numbers,
         _packed(load.queues),
-        pack(load.limited) if load.limited else None,
+        load.limited.packed(),
     )
     return session.execute(_PUT, values).rowcount > 0
 
@@ -183,14 +171,10 @@ def _load(
     sub: int, name: str, state: str, led: bool, age_s: float, epoch: int, policy: int, shares: int, nodes_up: int,
     capacity: list[int], free: list[int], pending: list[int], body: bytes | None, limited: bytes | None,
 ) -> Load:  # fmt: skip
-    queues = {partition: PartitionLoad.of(table) for partition, table in tables_of(body).items()}
+    tables = unpack(bytes(body)) if body else {}
+    queues = {partition: PartitionLoad.of(table) for partition, table in tables.items()}
     units = _units(capacity), _units(free), _units(pending)
-    return Load(sub, name, state, led, age_s, epoch, policy, shares, nodes_up, *units, queues, tables_of(limited))
-
-
-def tables_of(packed: bytes | None) -> dict[str, Table]:
-    """What a column has, nothing where it is null."""
-    return unpack(bytes(packed)) if packed else {}
+    return Load(sub, name, state, led, age_s, epoch, policy, shares, nodes_up, *units, queues, unpacked(limited))
 
 
 def _units(column: list[int]) -> np.ndarray:

@@ -9,7 +9,8 @@ from controlplane.rm.memory.asks import IN_VAIN
 from controlplane.rm.memory.memory import Memory
 from controlplane.rm.memory.nodes import R
 from controlplane.rm.ports import Clock, Store
-from controlplane.statestore.loads import VAIN, Load, PartitionLoad
+from controlplane.statestore.limited import VAIN, Limited
+from controlplane.statestore.loads import Load, PartitionLoad
 from controlplane.statestore.packed import Table
 from scheduler.core.snapshot import Nodes
 from wire.states import NodeState
@@ -57,7 +58,7 @@ def _fingerprint(load: Load) -> bytes:
         digest.update(repr((name, p.paths)).encode())
         for column in (p.capacity, p.free, p.used, p.pending):
             digest.update(np.ascontiguousarray(column).tobytes())
-    for name, (paths, amounts) in load.limited.items():
+    for name, (paths, amounts) in load.limited.tables.items():
         digest.update(repr((name, paths, amounts.tolist())).encode())
     return digest.digest()
 
@@ -85,7 +86,7 @@ def own_load(m: Memory, sub: int) -> Load:
     version = m.shares.assigned.version if m.shares.assigned else 0
     return Load(
         sub, "", "", True, 0.0, m.epoch, m.queues.version, version, int(up.sum()), up @ n.capacity,
-        up @ free, wanted.sum(axis=0), queues, limited,
+        up @ free, wanted.sum(axis=0), queues, Limited.of(limited),
     )  # fmt: skip
 
 

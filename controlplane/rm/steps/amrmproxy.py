@@ -144,8 +144,7 @@ class AMRMProxy:
 
     def _better(self, m: Memory, job: JobEntry, group: GroupEntry, sub: int) -> bool:
         """Whether another sub-cluster, or home, could start at least one of its containers now; of a gang all."""
-        home, others = self.remotes.room(m, group.partition, m.queues.paths[job.queue_row])
-        home = np.minimum(home, self.remotes.home_left(m, group.partition, job.queue_row))
+        home, others = self.remotes.room(m, group.partition, job.queue_row)
         free = {self.sub: home} | {other: amount for other, amount in others.items() if other != sub}
         able = self.remotes.matching(m, group, list(free)) > 0
         least = group.remote[sub].waiting if group.constraints.gang else 1
@@ -159,10 +158,10 @@ class AMRMProxy:
             job, group = m.asking.get(key, (None, None))
             if job is None or group is None or group.constraints.gang:
                 continue
-            home, others = self.remotes.room(m, group.partition, m.queues.paths[job.queue_row])
+            home, others = self.remotes.room(m, group.partition, job.queue_row)
             e = _Excess(job, group, fitting(home, group.shape), False)
             subs, targets = self._split_targets(m, e, others, now)
-            loads = np.array([self.remotes.load(sub) for sub in subs])
+            loads = np.array([self.remotes.load(sub, job.queue) for sub in subs])
             parts = redistribute(min(count, group.run.wanted), loads, targets.usable, targets.headroom)
             self._hand_over(m, c, e, dict(zip(subs[1:], parts[1:].tolist(), strict=True)), now)
 
@@ -191,12 +190,12 @@ class AMRMProxy:
     def _divide(self, m: Memory, c: Changes, e: "_Excess") -> None:
         """Hand over what of the group's tasks another sub-cluster should start."""
         group, now, policy = e.group, c.at_us / 1e6, m.queues.proxy(e.job.queue)
-        _, free = self.remotes.room(m, group.partition, m.queues.paths[e.job.queue_row])
+        _, free = self.remotes.room(m, group.partition, e.job.queue_row)
         subs, targets = self._split_targets(m, e, free, now)
         if not targets.usable[1:].any():
             return
         if group.constraints.gang:
-            loads = np.array([self.remotes.load(sub) for sub in subs])
+            loads = np.array([self.remotes.load(sub, e.job.queue) for sub in subs])
             parts = _whole(group.run.wanted, targets.usable, targets.headroom, loads)
         else:
             parts = split(
@@ -286,11 +285,15 @@ def _possible(m: Memory, partition: int, remotes: RemoteSubClusters, rows: np.nd
     short = np.flatnonzero(d.short)
     leaf = m.ledger.leaf_of(m.asks.job[rows[short]]).astype(np.int64)
     kinds, kind = np.unique(leaf * len(d.shapes) + d.shape[short], return_inverse=True)
-    able = []
-    for queue, shape in zip(*(part.tolist() for part in np.divmod(kinds, len(d.shapes))), strict=True):
-        _, free = remotes.room(m, partition, m.queues.paths[queue])
-        able.append(any(fitting(amount, d.shapes[shape]) for amount in free.values()))
-    found[short] = np.array(able, np.bool_)[kind]
+    known: dict[tuple[tuple[int, ...], int], bool] = {}
+    able = np.zeros(len(kinds), np.bool_)
+    for i, (queue, shape) in enumerate(zip(*(part.tolist() for part in np.divmod(kinds, len(d.shapes))), strict=True)):
+        key = remotes.binding(m, partition, queue), shape
+        if key not in known:
+            free = remotes.elsewhere(m, partition, key[0]).values()
+            known[key] = any(fitting(amount, d.shapes[shape]) for amount in free)
+        able[i] = known[key]
+    found[short] = able[kind]
     return found
 
 

@@ -67,6 +67,7 @@ def _apply_ask(m: Memory, c: Changes, job: JobEntry, row: AskRow) -> None:
     if row.queue != job.queue:
         m.move(job, row.queue)
     take_service(group, row.service)
+    m.unjudged[job.id] = None
     services.stop_due(m, group)
     if row.halt:
         stop(m, group)

@@ -29,7 +29,7 @@ class Headroom:
     def of(cls, loads: Iterable[Load], partition: str) -> "Headroom":
         """Of those of these sub-clusters that have the partition."""
         known = [load for load in loads if partition in load.queues or partition == DEFAULT]
-        tables = [load.limited.get(partition, ([], np.zeros((0, R), np.int64))) for load in known]
+        tables = [load.limited.tables.get(partition, ([], np.zeros((0, R), np.int64))) for load in known]
         limits: dict[str, int] = {}
         for paths, _ in tables:
             for path in paths:
@@ -43,12 +43,15 @@ class Headroom:
             limited[at, [limits[path] for path in paths]] = rows
         return cls([load.sub_cluster for load in known], free, free - pending + limited.sum(axis=1), limits, limited)
 
-    def of_queue(self, path: str) -> np.ndarray:
-        """(s, R) int64: what the queue's asks would not have to share with those that ask there already.
+    def binding(self, path: str) -> tuple[int, ...]:
+        """Positions of the limits that are the queue's own, or of one above it."""
+        return tuple(self.limits[above] for above in lineage(path) if above in self.limits)
+
+    def of_queue(self, binding: tuple[int, ...]) -> np.ndarray:
+        """(s, R) int64: what asks of a queue with these limits would not have to share with those that ask there already.
 
         Who waits in vain, or for the maximum of another queue, takes nothing of it. No more than is free, however old
         what one row tells of limits.
         """
-        own = [self.limits[above] for above in lineage(path) if above in self.limits]
-        found: np.ndarray = np.minimum(self.unclaimed - self.limited[:, own].sum(axis=1), self.free)
+        found: np.ndarray = np.minimum(self.unclaimed - self.limited[:, list(binding)].sum(axis=1), self.free)
         return found

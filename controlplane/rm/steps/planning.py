@@ -21,7 +21,7 @@ from controlplane.rm.steps.outcome import allocate
 from controlplane.rm.steps.policies import round_policy
 from scheduler.core.invariants import check_plan, check_preempt, check_reserved
 from scheduler.core.plan import Plan, Why
-from scheduler.core.snapshot import Memo
+from scheduler.core.snapshot import Backfill, Memo
 from scheduler.placement.reserve import next_change
 from scheduler.preemption.eligibleasks import contested
 from scheduler.round import RoundPolicy, plan_round
@@ -201,27 +201,28 @@ def _limits(m: Memory, view: PlanView, plan: Plan) -> np.ndarray:
     """``limit`` of each ask of the view, as the table of asks has it: (a,) int32.
 
     What waits for the maximum of a user waits for that of his queue, and so does a guest's ask that no node here could
-    ever hold: more of the queue's asks need not come.
+    ever hold: more of the queue's asks need not come. Whom a strict queue lets nobody pass, they wait as he does.
     """
     found = np.full(len(view.asks), -1, np.int32)
     if (refused := plan.refused) is None:
         return found
-    ask, why, leaf = refused.ask, refused.why, view.snapshot.ask_queue[refused.ask]
+    ask, leaf, queues = refused.ask, view.snapshot.ask_queue, view.snapshot.queues
+    by_queue, by_user = refused.why == Why.QUEUE_MAXIMUM, refused.why == Why.USER_MAXIMUM
+    key = view.snapshot.asks.key[ask]
     found[ask] = np.select(
-        [why == Why.QUEUE_MAXIMUM, why == Why.USER_MAXIMUM], [refused.binding_row, leaf], np.int32(-1)
+        [by_queue, by_user, _among(key, m.unheld), _among(key, m.guests_unheld)],
+        [refused.binding_row, leaf[ask], np.int32(IN_VAIN), leaf[ask]],
+        np.int32(-1),
     )
-    nodes = np.flatnonzero(np.isin(why, (Why.NO_NODE_MATCHES, Why.GANG)))  # may be tenants' only now, and taken
-    if len(nodes):
-        at, key = ask[nodes], view.snapshot.asks.key[ask[nodes]]
-        found[at[_among(key, m.unheld)]] = IN_VAIN
-        guests = _among(key, m.guests_unheld)
-        found[at[guests]] = leaf[nodes[guests]]
-    if plan.outcome is not None and plan.outcome.promised is not None:
-        first = plan.outcome.promised.kept_back_by  # whom its queue lets nobody pass
-        found[first >= 0] = found[first[first >= 0]]
+    if queues.backfill is not None and plan.outcome is not None and plan.outcome.promised is not None:
+        first = plan.outcome.promised.kept_back_by
+        behind = (first >= 0) & (queues.backfill[leaf] == Backfill.STRICT) & (leaf == leaf[first])
+        found[behind] = np.where(found[first] == IN_VAIN, leaf, found[first])[behind]
     return found
 
 
 def _among(keys: np.ndarray, groups: Collection[tuple[int, int]]) -> np.ndarray:
     """Which of these keys of the table of asks are of one of the groups: (k,) bool."""
+    if not groups:
+        return np.zeros(len(keys), np.bool_)
     return np.isin(keys, [(job << 16) + no for job, no in groups])

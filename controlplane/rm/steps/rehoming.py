@@ -6,7 +6,7 @@ AM-RM proxy; what cannot be is the job itself, where its queue keeps tasks at
 home, or where a limit of this home keeps a gang from ever being admitted.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain, islice
 
 import numpy as np
@@ -19,7 +19,7 @@ from controlplane.rm.memory.memory import Memory
 from controlplane.rm.ports import Clock, Store
 from controlplane.rm.steps.outcome import emit_event
 from controlplane.rm.steps.subclusters import RemoteSubClusters
-from controlplane.statestore.loads import Load, by_limit
+from controlplane.statestore.loads import Load
 from scheduler.federation.routing import HomeCandidate, RoutedJob, Router, route
 from wire.resources import AXES, amounts
 from wire.states import JobState
@@ -40,6 +40,7 @@ class Rehoming:
     m: Memory
     next_s: float = 0.0
     _version: tuple[int, int] = (-1, -1)
+    _again: dict[int, None] = field(default_factory=dict)  # jobs that were judged by other nodes, in turn
 
     def due_s(self) -> float:
         """When it should look again although nothing has happened; endless while all jobs could run here."""
@@ -89,15 +90,17 @@ class Rehoming:
         version = (m.nodes.labels_version, m.queues.version)
         if version != self._version:
             self._version = version
-            m.unjudged |= dict.fromkeys(m.jobs)
-        m.unheld = {key: names for key, names in m.unheld.items() if key[0] in m.jobs}
-        m.guests_unheld = {key for key in m.guests_unheld if key[0] in m.jobs}
-        waiting = {job for job, _ in (*m.unheld, *m.guests_unheld) if job in m.unjudged}  # nodes for them may have come
-        for number in list(islice(chain(waiting, m.unjudged), JUDGED)):
-            m.unjudged.pop(number, None)
+            self._again |= dict.fromkeys(m.jobs)
+        m.unheld = {key: names for key, names in m.unheld.items() if key[0] in m.jobs and not m.jobs[key[0]].home}
+        m.guests_unheld = {key for key in m.guests_unheld if key[0] in m.guests}
+        vain = {job for job, _ in (*m.unheld, *m.guests_unheld) if job in self._again}  # nodes for them may have come
+        before = len(m.unheld) + len(m.guests_unheld)
+        for number in list(islice(dict.fromkeys(chain(m.unjudged, sorted(vain), self._again)), JUDGED)):
+            m.unjudged.pop(number, None), self._again.pop(number, None)
             if (job := m.jobs.get(number)) is not None:
                 for group in job.groups:
                     self._judge_group(remotes, job, group)
+        m.placeable |= len(m.unheld) + len(m.guests_unheld) != before  # what waits in vain is said by a plan
 
     def _judge_group(self, remotes: RemoteSubClusters, job: JobEntry, group: GroupEntry) -> None:
         m, key, need = self.m, (job.id, group.run.no), need_of(self.m, group)
@@ -146,7 +149,7 @@ def _movable(c: Changes, job: JobEntry) -> bool:
 def _candidate(load: Load) -> HomeCandidate:
     size = amounts(load.capacity.tolist())
     accepts = load.state == "running"
-    demand, limited = load.demand.tolist(), by_limit(load.limited)
+    demand, limited = load.demand.tolist(), load.limited.by_queue
     return HomeCandidate(
         load.sub_cluster, load.name, accepts, load.counts, load.nodes_up, size, demand, limited=limited
     )

@@ -40,7 +40,7 @@ class RemoteSubClusters:
     _own: tuple[tuple[int, int], NodeKinds] = ((-1, -1), NodeKinds(()))
     _now: float = 0.0
     _headroom: dict[int, tuple[np.ndarray, Headroom]] = field(default_factory=dict)  # by partition, home's beside it
-    _of_queue: dict[tuple[int, str], np.ndarray] = field(default_factory=dict)
+    _free: dict[tuple[int, tuple[int, ...]], np.ndarray] = field(default_factory=dict)  # by partition and limits
     _queues: dict[int, Queues] = field(default_factory=dict)  # by partition
     _store: Store | None = None
 
@@ -61,17 +61,17 @@ class RemoteSubClusters:
             if now - at < SENT_S:
                 self.sent(sub, amount, at)
         self._store, self._now = store, now
-        self._headroom.clear(), self._of_queue.clear(), self._queues.clear()
+        self._headroom.clear(), self._free.clear(), self._queues.clear()
 
     @property
     def closed_here(self) -> bool:
         """Whether operators empty this one."""
         return self.own is not None and self.own.state == "draining"
 
-    def load(self, sub: int) -> float:
-        """Demand over capacity, as last told; endless where nobody has told it."""
+    def load(self, sub: int, queue: str) -> float:
+        """Demand over capacity to jobs of the queue, as last told; endless where nobody has told it."""
         row = self.own if sub == self.sub else self.loads.get(sub)
-        return row.load if row is not None else np.inf
+        return row.load(queue) if row is not None else np.inf
 
     def name(self, sub: int) -> str:
         return self.loads[sub].name if sub in self.loads else f"sub-cluster {sub}"
@@ -94,19 +94,32 @@ class RemoteSubClusters:
         self._sent.append((now, sub, amount))
         self._taken[sub] = self._taken.get(sub, NONE) + amount
 
-    def room(self, m: Memory, partition: int, queue: str) -> tuple[np.ndarray, dict[int, np.ndarray]]:
-        """What is free for asks of the partition by the queue of that path: at home, and in each usable sub-cluster.
+    def room(self, m: Memory, partition: int, queue: int) -> tuple[np.ndarray, dict[int, np.ndarray]]:
+        """What is free for asks of the partition by the queue at that position: at home, and in each usable sub-cluster.
 
         As the rows told it, without what was handed over since then.
         """
+        home = np.minimum(self.headroom(m, partition)[0], self.home_left(m, partition, queue))
+        return home, self.elsewhere(m, partition, self.binding(m, partition, queue))
+
+    def elsewhere(self, m: Memory, partition: int, binding: tuple[int, ...]) -> dict[int, np.ndarray]:
+        """The second of ``room``, for all queues of the same limits."""
+        headroom = self.headroom(m, partition)[1]
+        if (free := self._free.get((partition, binding))) is None:
+            free = self._free[partition, binding] = headroom.of_queue(binding)
+        taken = np.array([self._taken.get(sub, NONE) for sub in headroom.subs], np.int64).reshape(-1, R)
+        return dict(zip(headroom.subs, np.maximum(free - taken, 0), strict=True))
+
+    def binding(self, m: Memory, partition: int, queue: int) -> tuple[int, ...]:
+        """Which limits that keep others waiting elsewhere are those of the queue as well."""
+        return self.headroom(m, partition)[1].binding(m.queues.paths[queue])
+
+    def headroom(self, m: Memory, partition: int) -> tuple[np.ndarray, Headroom]:
+        """What is free at home and elsewhere, whichever queue asks for it."""
         if partition not in self._headroom:
             usable = [load for sub, load in self.loads.items() if self.usable(sub)]
             self._headroom[partition] = self.home_free(m, partition), Headroom.of(usable, m.partitions[partition])
-        home, headroom = self._headroom[partition]
-        if (free := self._of_queue.get((partition, queue))) is None:
-            free = self._of_queue[partition, queue] = headroom.of_queue(queue)
-        taken = np.array([self._taken.get(sub, NONE) for sub in headroom.subs], np.int64).reshape(-1, R)
-        return home, dict(zip(headroom.subs, np.maximum(free - taken, 0), strict=True))
+        return self._headroom[partition]
 
     def home_left(self, m: Memory, partition: int, queue: int) -> np.ndarray:
         """What the maxima of a queue and of those above it leave it here: (R,) int64. queue: its position."""

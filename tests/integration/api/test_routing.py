@@ -16,6 +16,7 @@ from controlplane.router import cluster
 from controlplane.statestore import loads
 from controlplane.statestore.actions import nodes
 from controlplane.statestore.actions.audit import SYSTEM
+from controlplane.statestore.limited import Limited
 from controlplane.statestore.models import IdempotencyKey, Intent, Job, JobEvent, Lease, Node, SubCluster
 from controlplane.statestore.queries.subclusters import places
 from tests.integration.api.world import Api, World, job
@@ -35,7 +36,7 @@ def lead(sub: SubCluster, live: bool = True, used: float = 0.0, nodes_up: int = 
     row = loads.Load(
         sub_cluster=sub.pk, name=sub.name, state=sub.state, led=live, age_s=0.0, epoch=1, policy_version=1,
         shares_version=0, nodes_up=nodes_up, capacity=CAPACITY, free=free, pending=waits.sum(axis=0),
-        limited={"": ([f"root.{name}" for name in limited], waits)} if limited else {},
+        limited=Limited.of({"": ([f"root.{name}" for name in limited], waits)} if limited else {}),
     )  # fmt: skip
     connection.ensure_connection()
     assert loads.put(connection.connection, row)

@@ -8,7 +8,8 @@ from controlplane.rm.memory.queues import QueueTree
 from controlplane.rm.ports import Fenced
 from controlplane.rm.rows import QueueRow
 from controlplane.rm.steps.rehoming import LOOK_S
-from controlplane.statestore.loads import VAIN, Load
+from controlplane.statestore.limited import VAIN
+from controlplane.statestore.loads import Load
 from tests.amounts import amounts
 from tests.integration.rm.cluster import Cluster, Leading
 from tests.integration.rm.federation import OPEN, another, leading
@@ -52,7 +53,7 @@ def test_what_no_node_here_could_hold_is_no_demand(cluster: Cluster) -> None:
     assert load.pending.tolist() == [*amounts(4096 + 2 * (1 << 20), 300)], (
         "it is told as well, and that it waits in vain"
     )
-    assert {path: row.tolist() for path, row in zip(*load.limited[""], strict=True)} == {VAIN: [*amounts(2 << 20, 200)]}
+    assert {path: row.tolist() for path, row in zip(*load.limited.tables[""], strict=True)} == {VAIN: [*amounts(2 << 20, 200)]}
 
 
 def test_what_waits_for_a_maximum_is_told_by_whose_it_is(cluster: Cluster) -> None:
@@ -62,13 +63,13 @@ def test_what_waits_for_a_maximum_is_told_by_whose_it_is(cluster: Cluster) -> No
     cluster.submit({"count": 10}, queue="root.b")
     leader.round()
     load = _told(cluster, leader)
-    assert [(paths, rows.tolist()) for paths, rows in load.limited.values()] == [
+    assert [(paths, rows.tolist()) for paths, rows in load.limited.tables.values()] == [
         (["root.a"], [[*amounts(12 * 512, 12 * 500)]])
     ]
     assert load.demand.tolist() == [*amounts(18 * 512, 18 * 500)], "two of b wait for room"
     cluster.policy({"a": {"guaranteed": 0.5, **OPEN}, "b": {"guaranteed": 0.5, **OPEN}})
     leader.round()
-    assert not _told(cluster, leader).limited
+    assert not _told(cluster, leader).limited.tables
 
 
 def _told(cluster: Cluster, leader: Leading) -> Load:

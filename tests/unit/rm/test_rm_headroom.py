@@ -4,7 +4,8 @@ import numpy as np
 
 from controlplane.rm.steps.headroom import Headroom
 from controlplane.statestore.capacities import R
-from controlplane.statestore.loads import VAIN, Load, PartitionLoad
+from controlplane.statestore.limited import VAIN, Limited
+from controlplane.statestore.loads import Load, PartitionLoad
 
 
 def units(amount: int) -> np.ndarray:
@@ -17,12 +18,12 @@ def load(sub: int, free: int, pending: int, limited: dict[str, int], partition: 
     parts = {"": PartitionLoad(units(100), units(free), ["root.a"], units(0)[None], units(pending)[None])}
     if partition:
         parts = {partition: parts[""]}
-    return Load(sub, "", "running", True, 0, 1, 1, 0, 1, units(100), units(free), units(pending), parts, tables)
+    return Load(sub, "", "running", True, 0, 1, 1, 0, 1, units(100), units(free), units(pending), parts, Limited.of(tables))
 
 
 def seen(loads: list[Load], queue: str, partition: str = "") -> dict[int, int]:
     headroom = Headroom.of(loads, partition)
-    return dict(zip(headroom.subs, headroom.of_queue(queue)[:, 0].tolist(), strict=True))
+    return dict(zip(headroom.subs, headroom.of_queue(headroom.binding(queue))[:, 0].tolist(), strict=True))
 
 
 def test_what_waits_for_the_maximum_of_others_takes_nothing() -> None:

@@ -1,15 +1,14 @@
 """The sub-clusters a job may be sent to, with their load. One statement, read twice a second by every web process."""
 
-import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from django.db import connection
 
-from controlplane.statestore.loads import SILENT_S, by_limit, demand, tables_of
+from controlplane.statestore.limited import unpacked
+from controlplane.statestore.loads import SILENT_S, demand
 from controlplane.statestore.models import SubCluster
-from controlplane.statestore.packed import Table
 from controlplane.statestore.resourcecolumns import per_axis
 from scheduler.federation.routing import HomeCandidate
 from wire.resources import Amounts, amounts
@@ -83,13 +82,6 @@ def _home(
 ) -> Home:  # fmt: skip
     whole = np.array(capacity, np.int64)
     idle, wanted = np.array(free or capacity, np.int64), np.array(pending or [0] * len(capacity), np.int64)
-    tables, by_path = _limits(bytes(limited or b""))
-    owed = demand(whole, idle, wanted, tables)
-    return Home(number, name, state, led, nodes_up, amounts(capacity), amounts(owed.tolist()), at, by_path)
-
-
-@functools.lru_cache(maxsize=64)
-def _limits(packed: bytes) -> tuple[Mapping[str, Table], Mapping[str, Amounts]]:
-    """Of a row, which is read more often than it changes: by partition, and in all."""
-    tables = tables_of(packed)
-    return tables, by_limit(tables)
+    waits = unpacked(limited)
+    owed = demand(whole, idle, wanted, waits)
+    return Home(number, name, state, led, nodes_up, amounts(capacity), amounts(owed.tolist()), at, waits.by_queue)
