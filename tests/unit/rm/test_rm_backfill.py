@@ -2,6 +2,9 @@
 
 from typing import Any
 
+import pytest
+
+from controlplane.rm.driver.load import own_load
 from scheduler.core.snapshot import Backfill
 from tests.doubles import MemoryCluster as Cluster
 from tests.playing import ONE_GIB, OPEN, finish, ready, turn
@@ -38,6 +41,23 @@ def test_a_queue_that_backfills_starts_only_what_keeps_its_promise(cluster: Clus
     other = cluster.submit(ONE_GIB, queue="root.free")
     turn(cluster, leader, 2)
     assert cluster.held(other, too_long) == [1, 0], "queues without a rule go on as before"
+
+
+@pytest.mark.parametrize(("rule", "limited_mib"), [("easy", 2 * 1024), ("strict", 3 * 1024)])
+def test_behind_one_at_its_queues_maximum_only_those_that_may_not_pass_wait_for_it(
+    cluster: Cluster, rule: str, limited_mib: int
+) -> None:
+    """Under the other rule there may be room for them on another node."""
+    cluster.policy({"batch": {"backfill": rule, "maximum": 0.5} | OPEN, "free": OPEN}, **OFF)
+    leader = ready(cluster)
+    first = cluster.submit(gang(3, 1000.0), queue="root.batch")
+    turn(cluster, leader, 2)
+    waits, too_long = (cluster.submit(g, queue="root.batch") for g in (gang(2, 50.0), gang(1, 5000.0)))
+    turn(cluster, leader, 2)
+    assert cluster.held(first, waits, too_long) == [3, 0, 0]
+    load = own_load(leader.memory, cluster.sub.id)
+    assert {path: amount[0] for path, amount in load.limited.by_queue.items()} == {"root.batch": limited_mib}
+    assert load.demand[0] == 6 * 1024 - limited_mib
 
 
 def test_what_is_kept_back_is_told_until_when_there_is_room(cluster: Cluster) -> None:
