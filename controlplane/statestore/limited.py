@@ -30,7 +30,7 @@ class Limited:
         for paths, rows in tables.values():
             for path, row in zip(paths, rows, strict=True):
                 found[path] = found[path] + row if path in found else row
-        total = np.sum([*found.values()], axis=0, dtype=np.int64) if found else np.zeros(R, np.int64)
+        total: np.ndarray = np.array([*found.values()], np.int64).reshape(-1, R).sum(axis=0)
         return cls(tables, {path: amounts(row.tolist()) for path, row in found.items()}, total)
 
     def packed(self) -> bytes | None:
@@ -38,7 +38,7 @@ class Limited:
         return pack(self.tables) if self.tables else None
 
     def behind(self, queue: str) -> np.ndarray:
-        """(R,) int64: of it what asks of the queue would wait behind, as its maximum, or one above it, is theirs too."""
+        """(R,) int64: what asks of the queue would wait behind, as the maximum is theirs or of one above."""
         found: np.ndarray = sum(
             (np.array(self.by_queue[path], np.int64) for path in lineage(queue) if path in self.by_queue),
             np.zeros(R, np.int64),

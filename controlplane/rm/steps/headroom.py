@@ -48,7 +48,7 @@ class Headroom:
         return tuple(self.limits[above] for above in lineage(path) if above in self.limits)
 
     def of_queue(self, binding: tuple[int, ...]) -> np.ndarray:
-        """(s, R) int64: what asks of a queue with these limits would not have to share with those that ask there already.
+        """(s, R) int64: what asks of a queue with these limits need not share with those that ask there already.
 
         Who waits in vain, or for the maximum of another queue, takes nothing of it. No more than is free, however old
         what one row tells of limits.

@@ -95,7 +95,7 @@ class RemoteSubClusters:
         self._taken[sub] = self._taken.get(sub, NONE) + amount
 
     def room(self, m: Memory, partition: int, queue: int) -> tuple[np.ndarray, dict[int, np.ndarray]]:
-        """What is free for asks of the partition by the queue at that position: at home, and in each usable sub-cluster.
+        """What is free for asks of the partition by the queue at that position: at home, in each usable sub-cluster.
 
         As the rows told it, without what was handed over since then.
         """

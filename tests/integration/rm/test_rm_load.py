@@ -53,7 +53,9 @@ def test_what_no_node_here_could_hold_is_no_demand(cluster: Cluster) -> None:
     assert load.pending.tolist() == [*amounts(4096 + 2 * (1 << 20), 300)], (
         "it is told as well, and that it waits in vain"
     )
-    assert {path: row.tolist() for path, row in zip(*load.limited.tables[""], strict=True)} == {VAIN: [*amounts(2 << 20, 200)]}
+    assert {path: row.tolist() for path, row in zip(*load.limited.tables[""], strict=True)} == {
+        VAIN: [*amounts(2 << 20, 200)]
+    }
 
 
 def test_what_waits_for_a_maximum_is_told_by_whose_it_is(cluster: Cluster) -> None:

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 from controlplane.rm.driver.load import own_load
 from scheduler.core.snapshot import Backfill
 from tests.doubles import MemoryCluster as Cluster
@@ -43,21 +41,17 @@ def test_a_queue_that_backfills_starts_only_what_keeps_its_promise(cluster: Clus
     assert cluster.held(other, too_long) == [1, 0], "queues without a rule go on as before"
 
 
-@pytest.mark.parametrize(("rule", "limited_mib"), [("easy", 2 * 1024), ("strict", 3 * 1024)])
-def test_behind_one_at_its_queues_maximum_only_those_that_may_not_pass_wait_for_it(
-    cluster: Cluster, rule: str, limited_mib: int
-) -> None:
-    """Under the other rule there may be room for them on another node."""
-    cluster.policy({"batch": {"backfill": rule, "maximum": 0.5} | OPEN, "free": OPEN}, **OFF)
+def test_who_may_not_pass_one_at_its_queues_maximum_waits_for_that_as_well(cluster: Cluster) -> None:
+    cluster.policy({"batch": {"backfill": "strict", "maximum": 0.5} | OPEN, "free": OPEN}, **OFF)
     leader = ready(cluster)
     first = cluster.submit(gang(3, 1000.0), queue="root.batch")
     turn(cluster, leader, 2)
-    waits, too_long = (cluster.submit(g, queue="root.batch") for g in (gang(2, 50.0), gang(1, 5000.0)))
+    waits, behind = (cluster.submit(g, queue="root.batch") for g in (gang(2, 50.0), gang(1, 5000.0)))
     turn(cluster, leader, 2)
-    assert cluster.held(first, waits, too_long) == [3, 0, 0]
+    assert cluster.held(first, waits, behind) == [3, 0, 0]
     load = own_load(leader.memory, cluster.sub.id)
-    assert {path: amount[0] for path, amount in load.limited.by_queue.items()} == {"root.batch": limited_mib}
-    assert load.demand[0] == 6 * 1024 - limited_mib
+    assert {path: amount[0] for path, amount in load.limited.by_queue.items()} == {"root.batch": 3 * 1024}
+    assert load.demand[0] == 3 * 1024
 
 
 def test_what_is_kept_back_is_told_until_when_there_is_room(cluster: Cluster) -> None:

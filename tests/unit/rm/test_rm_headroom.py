@@ -18,7 +18,9 @@ def load(sub: int, free: int, pending: int, limited: dict[str, int], partition: 
     parts = {"": PartitionLoad(units(100), units(free), ["root.a"], units(0)[None], units(pending)[None])}
     if partition:
         parts = {partition: parts[""]}
-    return Load(sub, "", "running", True, 0, 1, 1, 0, 1, units(100), units(free), units(pending), parts, Limited.of(tables))
+    return Load(
+        sub, "", "running", True, 0, 1, 1, 0, 1, units(100), units(free), units(pending), parts, Limited.of(tables)
+    )
 
 
 def seen(loads: list[Load], queue: str, partition: str = "") -> dict[int, int]:
