@@ -77,6 +77,13 @@ class Looking:
     watch: float | None = None
 
 
+def only_of_lists(look: Looking, remedy: str) -> None:
+    """``HydraError`` where options say how a list is to look, and what is shown is none."""
+    for name in ("sort", "columns", "watch"):
+        if getattr(look, name) is not None:
+            raise client_error("is of a list", field_name=name, remedy=remedy)
+
+
 def listed(
     fetch: Callable[[], Iterable[T]],
     columns: Sequence[Column[T]],

@@ -80,6 +80,12 @@ Column = tuple[str, Callable[[T], Any]]
 Count = Callable[[], int | None]  # how many rows there are in all; None: nobody counts them
 
 
+class Unheaded(str):
+    """A column's title that tables leave out: it is what ``--sort`` and ``--columns`` call the column."""
+
+    __slots__ = ()
+
+
 class Keyed(str):
     """A text for people, with what tables are sorted by instead of its letters."""
 
@@ -165,7 +171,7 @@ def tabulated(rows: Iterable[T], columns: Sequence[Column[T]]) -> Table:
     """Rows under the columns' titles."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for title, _ in columns:
-        table.add_column(title, overflow="fold")
+        table.add_column("" if isinstance(title, Unheaded) else title, overflow="fold")
     for row in rows:
         table.add_row(*(cell(take(row)) for _, take in columns))
     return table

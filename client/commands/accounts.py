@@ -13,7 +13,7 @@ from client.commands.common import connected
 from client.commands.nodes import seconds
 from client.errors import client_error
 from client.looking import Looking, WatchOption, listed, picking, sorting
-from client.screen import Column, Format, OutputOption, noted, plain, print_json, say, show, show_one
+from client.screen import Column, Format, OutputOption, Unheaded, noted, plain, print_json, say, show_one
 from contract.accounts import TOKEN_LEAST_S, YEAR_S, Account, Token
 
 account = typer.Typer(no_args_is_help=True, help="Accounts: who may log in, and as what.")
@@ -116,10 +116,18 @@ def reset_password(
 
 
 @account.command("tokens")
-def list_account_tokens(ctx: typer.Context, name: NameArgument, output: OutputOption = Format.table) -> None:
+def list_account_tokens(
+    ctx: typer.Context,
+    name: NameArgument,
+    sort: Annotated[str | None, sorting(TOKENS)] = None,
+    columns: Annotated[str | None, picking(TOKENS)] = None,
+    watch: WatchOption = None,
+    output: OutputOption = Format.table,
+) -> None:
     """The tokens of an account that are valid; never their text."""
     with connected(ctx) as client:
-        _show_tokens(client.account_tokens(name), output, f"{name} has no tokens.")
+        found, look = partial(client.account_tokens, name), Looking(sort, columns, watch)
+        listed(found, TOKENS, output, nothing=f"{name} has no tokens.", look=look)
 
 
 @account.command("revoke-token")
@@ -194,19 +202,24 @@ def create_token(
 
 
 @token.command("list")
-def list_tokens(ctx: typer.Context, output: OutputOption = Format.table) -> None:
+def list_tokens(
+    ctx: typer.Context,
+    sort: Annotated[str | None, sorting(TOKENS)] = None,
+    columns: Annotated[str | None, picking(TOKENS)] = None,
+    watch: WatchOption = None,
+    output: OutputOption = Format.table,
+) -> None:
     """Your tokens that are valid; the one you use now is marked."""
     with connected(ctx) as client:
-        _show_tokens(client.tokens(), output, "You have no tokens.")
+        look = Looking(sort, columns, watch)
+        listed(client.tokens, TOKENS, output, nothing="You have no tokens.", look=look)
 
 
-def _show_tokens(rows: list[Token], output: Format, nothing: str) -> None:
-    columns: list[Column[Token]] = [
-        ("", lambda t: "*" if t.current else " "), ("KEY", lambda t: t.key),
-        ("NAME", lambda t: t.name or "(log-in)"), ("MADE", lambda t: t.created_at),
-        ("UNTIL", lambda t: t.expires_at), ("LAST USED", lambda t: t.last_used_at),
-    ]  # fmt: skip
-    show(rows, columns, output, nothing=nothing)
+TOKENS: list[Column[Token]] = [
+    (Unheaded("CURRENT"), lambda t: "*" if t.current else " "), ("KEY", lambda t: t.key),
+    ("NAME", lambda t: t.name or "(log-in)"), ("MADE", lambda t: t.created_at),
+    ("UNTIL", lambda t: t.expires_at), ("LAST USED", lambda t: t.last_used_at),
+]  # fmt: skip
 
 
 def _key(rows: list[Token], said: str) -> str:

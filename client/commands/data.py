@@ -27,6 +27,10 @@ LIST: list[Column[KeptArtifact]] = [
     ("SHA-256", lambda a: a.digest), ("SIZE", lambda a: size(a.size)), ("OUTPUT", lambda a: _made_by(a.output)),
     ("MADE", lambda a: a.created_at), ("USED", lambda a: a.last_used_at),
 ]  # fmt: skip
+OUTPUTS: list[Column[Output]] = [
+    ("OUTPUT", lambda o: o.name), ("TASK", lambda o: f"{o.group}/{o.index}"), ("PATH", lambda o: o.path),
+    ("SIZE", lambda o: size(o.size)), ("SHA-256", lambda o: o.digest),
+]  # fmt: skip
 LimitOption = Annotated[int, typer.Option("--limit", "-n", min=0, help="At most so many; 0: all.")]
 GroupOption = Annotated[str | None, typer.Option("--group", "-g", help="Of this group only.")]
 IndexOption = Annotated[int | None, typer.Option("--index", "-i", min=0, help="Of this task of the group only.")]
@@ -41,17 +45,22 @@ def outputs(
     *,
     group: GroupOption = None,
     index: IndexOption = None,
+    sort: Annotated[str | None, sorting(OUTPUTS)] = None,
+    columns: Annotated[str | None, picking(OUTPUTS)] = None,
+    watch: WatchOption = None,
     output: OutputOption = Format.table,
 ) -> None:
     """The files a job's tasks have left behind."""
-    columns: list[Column[Output]] = [
-        ("OUTPUT", lambda o: o.name), ("TASK", lambda o: f"{o.group}/{o.index}"), ("PATH", lambda o: o.path),
-        ("SIZE", lambda o: size(o.size)), ("SHA-256", lambda o: o.digest),
-    ]  # fmt: skip
     with connected(ctx) as client:
-        found = [o for o in client.outputs(job) if _chosen(o, name, group, index)]
-        nothing = "" if found else ". ".join(_nothing(client.job(job), chosen=(name, group, index) != NO_CHOICE))
-        show(found, columns, output, nothing=f"{nothing[:1].upper()}{nothing[1:]}")
+
+        def found() -> list[Output]:
+            return [o for o in client.outputs(job) if _chosen(o, name, group, index)]
+
+        def nothing() -> str:
+            said = ". ".join(_nothing(client.job(job), chosen=(name, group, index) != NO_CHOICE))
+            return f"{said[:1].upper()}{said[1:]}"
+
+        listed(found, OUTPUTS, output, nothing=nothing, look=Looking(sort, columns, watch))
 
 
 def fetch(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
@@ -13,9 +13,16 @@ from client.api import Client
 from client.commands.common import connected
 from client.commands.policy import policy
 from client.errors import client_error
-from client.screen import Column, Format, OutputOption, say, show
+from client.looking import Looking, WatchOption, listed, picking, sorting
+from client.screen import Column, Format, OutputOption, say
 from contract.simulations import SimulationTrace
 from wire.counts import counted
+
+TRACES: list[Column[SimulationTrace]] = [
+    ("NUMBER", lambda t: t.id), ("NAME", lambda t: t.name), ("KIND", lambda t: t.kind), ("JOBS", lambda t: t.jobs),
+    ("CONTAINERS", lambda t: t.containers), ("SECONDS", lambda t: round(t.span_s)), ("NODES", lambda t: t.nodes),
+    ("BY", lambda t: t.added_by), ("ADDED", lambda t: t.added_at),
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +76,14 @@ def hand_in(client: Client, asked: AskedTrace) -> int:
 
 
 @policy.command("traces")
-def listed(ctx: typer.Context, output: OutputOption = Format.table) -> None:
+def list_traces(
+    ctx: typer.Context,
+    sort: Annotated[str | None, sorting(TRACES)] = None,
+    columns: Annotated[str | None, picking(TRACES)] = None,
+    watch: WatchOption = None,
+    output: OutputOption = Format.table,
+) -> None:
     """Traces that were handed in and are kept: --trace NUMBER of simulate takes one again."""
-    columns: list[Column[SimulationTrace]] = [
-        ("NUMBER", lambda t: t.id), ("NAME", lambda t: t.name), ("KIND", lambda t: t.kind), ("JOBS", lambda t: t.jobs),
-        ("CONTAINERS", lambda t: t.containers), ("SECONDS", lambda t: round(t.span_s)), ("NODES", lambda t: t.nodes),
-        ("BY", lambda t: t.added_by), ("ADDED", lambda t: t.added_at),
-    ]  # fmt: skip
     with connected(ctx) as client:
-        show(client.simulation_traces(), columns, output, nothing="None yet.")
+        look = Looking(sort, columns, watch)
+        listed(client.simulation_traces, TRACES, output, nothing="None yet.", look=look)

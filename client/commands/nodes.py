@@ -6,6 +6,7 @@ import re
 import time
 from datetime import datetime, timedelta, tzinfo
 from difflib import get_close_matches
+from functools import partial
 from itertools import islice
 from typing import Annotated
 
@@ -16,7 +17,7 @@ from client.api import Client
 from client.commands.cluster import ago, resources, shown_state
 from client.commands.common import ShowingGroup, complete_node, connected, with_number
 from client.errors import client_error
-from client.looking import Looking, WatchOption, listed, picking, sorting
+from client.looking import Looking, WatchOption, listed, only_of_lists, picking, sorting
 from client.screen import Column, Format, OutputOption, duration, plain, print_json, say, show, show_one, told
 from contract.nodes import BatchEnd, DrainPreview, Maintenance, Node, NodeContainer, ServiceMove
 from wire.counts import counted
@@ -105,13 +106,20 @@ def node_show(
     ctx: typer.Context,
     node: NodeArgument,
     containers: Annotated[bool, typer.Option("--containers", help="What runs there instead, of jobs you see.")] = False,
+    sort: Annotated[str | None, sorting(_CONTAINERS)] = None,
+    columns: Annotated[str | None, picking(_CONTAINERS)] = None,
+    watch: WatchOption = None,
     output: OutputOption = Format.table,
 ) -> None:
     """One node. The word show may be left out: hydractl node east-1."""
+    look = Looking(sort, columns, watch)
+    if not containers:
+        only_of_lists(look, "Leave it out, or give --containers.")
     with connected(ctx) as client:
         n = find(client, node)
         if containers:
-            show(client.node_containers(n.id), _CONTAINERS, output, nothing="Nothing runs there that you may see.")
+            found, nothing = partial(client.node_containers, n.id), "Nothing runs there that you may see."
+            listed(found, _CONTAINERS, output, nothing=nothing, look=look)
             return
     pairs = [
         ("node", n.id), ("name", n.name), ("sub-cluster", n.sub_cluster), ("rack", n.rack), ("state", shown_state(n)),

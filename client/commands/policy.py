@@ -17,7 +17,8 @@ import yaml
 from client.commands.common import connected
 from client.commands.dryrun import warn
 from client.errors import HydraError, client_error, locating
-from client.screen import Column, Format, OutputOption, noted, print_json, say, show, told
+from client.looking import Looking, WatchOption, listed, picking, sorting
+from client.screen import Column, Format, OutputOption, noted, print_json, say, told
 from contract import yamltext
 from contract.policies import Policy, Proposal
 from contract.problems import Problem
@@ -113,20 +114,30 @@ def _author(p: Policy) -> str:
     return (p.author or "the system") + (f", approved by {p.approved_by}" if p.approved_by else "")
 
 
+VERSIONS: list[Column[Policy]] = [
+    ("VERSION", lambda p: p.version), ("IN FORCE", lambda p: p.active), ("AT", lambda p: p.at),
+    ("AUTHOR", _author), ("MADE FROM", lambda p: p.parent),
+    ("MESSAGE", lambda p: p.message),
+]  # fmt: skip
+RIGHTS: list[Column[QueueRight]] = [
+    ("USER", lambda r: r.user), ("LEVEL", lambda r: r.level), ("THROUGH", lambda r: r.queue),
+    ("FROM", lambda r: r.source),
+]  # fmt: skip
+
+
 @policy.command("versions")
 def versions(
     ctx: typer.Context,
     limit: Annotated[int, typer.Option("--limit", "-n", min=0, help="At most so many; 0: all.")] = 20,
+    sort: Annotated[str | None, sorting(VERSIONS)] = None,
+    columns: Annotated[str | None, picking(VERSIONS)] = None,
+    watch: WatchOption = None,
     output: OutputOption = Format.table,
 ) -> None:
     """Every version, newest first."""
-    columns: list[Column[Policy]] = [
-        ("VERSION", lambda p: p.version), ("IN FORCE", lambda p: p.active), ("AT", lambda p: p.at),
-        ("AUTHOR", _author), ("MADE FROM", lambda p: p.parent),
-        ("MESSAGE", lambda p: p.message),
-    ]  # fmt: skip
     with connected(ctx) as client:
-        show(client.policy_versions(), columns, output, nothing="There is no policy.", limit=limit)
+        look = Looking(sort, columns, watch)
+        listed(client.policy_versions, VERSIONS, output, nothing="There is no policy.", limit=limit, look=look)
 
 
 @policy.command("schema")
@@ -156,15 +167,27 @@ def validate(
 
 
 @rights.command("list")
-def list_rights(ctx: typer.Context, path: PathArgument, output: OutputOption = Format.table) -> None:
+def list_rights(
+    ctx: typer.Context,
+    path: PathArgument,
+    sort: Annotated[str | None, sorting(RIGHTS)] = None,
+    columns: Annotated[str | None, picking(RIGHTS)] = None,
+    watch: WatchOption = None,
+    output: OutputOption = Format.table,
+) -> None:
     """Who has rights in a queue, through it or one above it."""
+    everybody = False
     with connected(ctx) as client:
-        found, everybody = client.queue_rights(path), client.queue_detail(path).open_to_all
-    columns: list[Column[QueueRight]] = [
-        ("USER", lambda r: r.user), ("LEVEL", lambda r: r.level), ("THROUGH", lambda r: r.queue),
-        ("FROM", lambda r: r.source),
-    ]  # fmt: skip
-    show(found, columns, output, nothing="Nobody but operators." if not everybody else "Nobody by name.")
+
+        def found() -> list[QueueRight]:
+            nonlocal everybody
+            rows, everybody = client.queue_rights(path), client.queue_detail(path).open_to_all
+            return rows
+
+        def nothing() -> str:
+            return "Nobody by name." if everybody else "Nobody but operators."
+
+        listed(found, RIGHTS, output, nothing=nothing, look=Looking(sort, columns, watch))
     if everybody:
         say("Every tenant may submit jobs: the queue is open to all.")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Annotated, Any, get_args
 
 import typer
@@ -15,7 +16,8 @@ from client.commands.policy import awaits_approval, policy
 from client.commands.policyedit import text_of
 from client.commands.policypush import need_message
 from client.errors import client_error, together
-from client.screen import Column, Format, OutputOption, plain, print_json, printable, show, show_one, told
+from client.looking import Looking, WatchOption, listed, only_of_lists, picking, sorting
+from client.screen import Column, Format, OutputOption, plain, print_json, printable, show_one, told
 from contract import yamltext
 from contract.policies import OverrideField, PolicyOverride, Proposal, ProposalDetail
 
@@ -27,6 +29,17 @@ WhyOption = Annotated[str, typer.Option("--message", "-m", help="Why.")]
 AllOption = Annotated[bool, typer.Option("--all", "-a", help="Also those that are decided or over.")]
 _DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 
+PROPOSALS: list[Column[Proposal]] = [
+    ("PROPOSAL", lambda p: p.id), ("STATE", lambda p: p.state), ("BY", lambda p: p.author),
+    ("AT", lambda p: p.created_at), ("EXPIRES", lambda p: p.expires_at),
+    ("CHANGES", lambda p: len(p.changes)), ("MESSAGE", lambda p: p.message),
+]  # fmt: skip
+OVERRIDES: list[Column[PolicyOverride]] = [
+    ("OVERRIDE", lambda o: o.id), ("STATE", lambda o: o.state.replace("_", " ")), ("WHAT", lambda o: o.text),
+    ("FROM", lambda o: o.starts_at), ("UNTIL", lambda o: o.ends_at), ("BY", lambda o: o.author),
+    ("MESSAGE", lambda o: o.problem or o.message),
+]  # fmt: skip
+
 
 @policy.command("proposals")
 def proposals(
@@ -34,17 +47,19 @@ def proposals(
     number: Annotated[int | None, typer.Argument(metavar="[PROPOSAL]", min=1, help="All of this one.")] = None,
     everything: AllOption = False,
     document: Annotated[bool, typer.Option("--document", help="Its document, to go on with: policy edit -f")] = False,
+    sort: Annotated[str | None, sorting(PROPOSALS)] = None,
+    columns: Annotated[str | None, picking(PROPOSALS)] = None,
+    watch: WatchOption = None,
     output: OutputOption = Format.table,
 ) -> None:
     """Changes that wait for another operator."""
-    columns: list[Column[Proposal]] = [
-        ("PROPOSAL", lambda p: p.id), ("STATE", lambda p: p.state), ("BY", lambda p: p.author),
-        ("AT", lambda p: p.created_at), ("EXPIRES", lambda p: p.expires_at),
-        ("CHANGES", lambda p: len(p.changes)), ("MESSAGE", lambda p: p.message),
-    ]  # fmt: skip
+    look = Looking(sort, columns, watch)
+    if number is not None:
+        only_of_lists(look, "Leave it out, or PROPOSAL.")
     with connected(ctx) as client:
         if number is None:
-            show(client.proposals(everything=everything), columns, output, nothing="No change waits.")
+            found = partial(client.proposals, everything=everything)
+            listed(found, PROPOSALS, output, nothing="No change waits.", look=look)
             return
         p = client.proposal(number)
     if document:
@@ -96,15 +111,18 @@ def reject(
 
 
 @overrides.command("list")
-def list_overrides(ctx: typer.Context, everything: AllOption = False, output: OutputOption = Format.table) -> None:
+def list_overrides(
+    ctx: typer.Context,
+    everything: AllOption = False,
+    sort: Annotated[str | None, sorting(OVERRIDES)] = None,
+    columns: Annotated[str | None, picking(OVERRIDES)] = None,
+    watch: WatchOption = None,
+    output: OutputOption = Format.table,
+) -> None:
     """Overrides that hold or will."""
-    columns: list[Column[PolicyOverride]] = [
-        ("OVERRIDE", lambda o: o.id), ("STATE", lambda o: o.state.replace("_", " ")), ("WHAT", lambda o: o.text),
-        ("FROM", lambda o: o.starts_at), ("UNTIL", lambda o: o.ends_at), ("BY", lambda o: o.author),
-        ("MESSAGE", lambda o: o.problem or o.message),
-    ]  # fmt: skip
     with connected(ctx) as client:
-        show(client.overrides(everything=everything), columns, output, nothing="No override is planned or in force.")
+        found, look = partial(client.overrides, everything=everything), Looking(sort, columns, watch)
+        listed(found, OVERRIDES, output, nothing="No override is planned or in force.", look=look)
 
 
 @overrides.command("add")

@@ -19,7 +19,7 @@ from client.commands.rolling import (
     OnBreachOption,
     SoakOption,
     StagedOption,
-    WatchOption,
+    WatchAllOption,
     begun,
     plan_of,
 )
@@ -148,7 +148,7 @@ def push(
     force: ForceOption = False,
     staged: StagedOption = (),  # type: ignore[assignment]  # typer makes a list of it
     soak: SoakOption = (),  # type: ignore[assignment]
-    watch: WatchOption = None,
+    watch: WatchAllOption = None,
     guard: GuardOption = (),  # type: ignore[assignment]
     on_breach: OnBreachOption = OnBreach.rollback,
     output: OutputOption = Format.table,

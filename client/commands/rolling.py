@@ -12,7 +12,8 @@ from client.api import Client
 from client.commands.common import connected
 from client.commands.policy import awaits_approval
 from client.errors import client_error
-from client.screen import Column, Format, OutputOption, duration, print_json, say, show, show_one, told
+from client.looking import Looking, WatchOption, listed, picking, sorting
+from client.screen import Column, Format, OutputOption, duration, print_json, say, show_one, told
 from contract.policies import Proposal
 from contract.rollouts import Rollout, SideMeasures
 
@@ -38,7 +39,7 @@ StagedOption = Annotated[
 SoakOption = Annotated[
     list[float], typer.Option("--soak", min=0, help="Seconds a stage is watched; once for all, or once per stage.")
 ]
-WatchOption = Annotated[
+WatchAllOption = Annotated[
     float | None,
     typer.Option("--watch", min=0, help="Seconds all of it is watched once it holds everywhere, after the stages."),
 ]
@@ -115,20 +116,26 @@ def begun(found: Rollout | Proposal, output: Format) -> None:
         print(f"rollout {found.id} of version {found.version}: follow it with hydractl policy rollout status -f")
 
 
+ROLLOUTS: list[Column[Rollout]] = [
+    ("ROLLOUT", lambda r: r.id), ("VERSION", lambda r: r.version), ("FROM", lambda r: r.from_version),
+    ("STATE", lambda r: r.state), ("AT", lambda r: r.created_at), ("BY", lambda r: r.author or "the system"),
+    ("MESSAGE", lambda r: r.message),
+]  # fmt: skip
+
+
 @rollout.command("list")
 def list_(
     ctx: typer.Context,
     limit: Annotated[int, typer.Option("--limit", "-n", min=0, help="At most so many; 0: all.")] = 20,
+    sort: Annotated[str | None, sorting(ROLLOUTS)] = None,
+    columns: Annotated[str | None, picking(ROLLOUTS)] = None,
+    watch: WatchOption = None,
     output: OutputOption = Format.table,
 ) -> None:
     """Rollouts, newest first."""
-    columns: list[Column[Rollout]] = [
-        ("ROLLOUT", lambda r: r.id), ("VERSION", lambda r: r.version), ("FROM", lambda r: r.from_version),
-        ("STATE", lambda r: r.state), ("AT", lambda r: r.created_at), ("BY", lambda r: r.author or "the system"),
-        ("MESSAGE", lambda r: r.message),
-    ]  # fmt: skip
     with connected(ctx) as client:
-        show(client.rollouts(), columns, output, nothing="There was none.", limit=limit)
+        look = Looking(sort, columns, watch)
+        listed(client.rollouts, ROLLOUTS, output, nothing="There was none.", limit=limit, look=look)
 
 
 @rollout.command("status")

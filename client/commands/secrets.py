@@ -10,7 +10,8 @@ import typer
 
 from client.commands.common import complete_secret, connected
 from client.errors import client_error
-from client.screen import Column, Format, OutputOption, noted, show, told
+from client.looking import Looking, WatchOption, listed, picking, sorting
+from client.screen import Column, Format, OutputOption, noted, told
 from contract.secrets import Secret
 
 STDIN = Path("-")
@@ -56,10 +57,17 @@ def read(file: Path) -> str:
 
 
 @secret.command("list")
-def list_secrets(ctx: typer.Context, output: OutputOption = Format.table) -> None:
+def list_secrets(
+    ctx: typer.Context,
+    sort: Annotated[str | None, sorting(LIST)] = None,
+    columns: Annotated[str | None, picking(LIST)] = None,
+    watch: WatchOption = None,
+    output: OutputOption = Format.table,
+) -> None:
     """The names of your secrets, and since when each has its value; never the value."""
     with connected(ctx) as client:
-        show(client.secrets(), LIST, output, nothing="You have no secrets.")
+        look = Looking(sort, columns, watch)
+        listed(client.secrets, LIST, output, nothing="You have no secrets.", look=look)
 
 
 @secret.command("delete")

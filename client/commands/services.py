@@ -19,8 +19,9 @@ from client.commands.dryrun import warn
 from client.commands.nodes import seconds
 from client.errors import locating
 from client.logcalls import PATIENCE_S
+from client.looking import Looking, WatchOption, listed, picking, sorting
 from client.progress import headline, rollout_line, uploading
-from client.screen import Column, Format, OutputOption, plain, print_json, printable, say, show
+from client.screen import Column, Format, OutputOption, plain, print_json, printable, say
 from contract.jobs import JobDetail, JobUpdated, Revision
 from contract.problems import sentence
 
@@ -246,20 +247,41 @@ def undoing(client: Client, job: JobDetail) -> str:
     return f"revision {gone.revision} at {plain(newest.at)}, back to what revision {newest.back} ran: {gone.outcome}"
 
 
-def revisions(ctx: typer.Context, job: JobArgument, output: OutputOption = Format.table) -> None:
+def revisions(
+    ctx: typer.Context,
+    job: JobArgument,
+    sort: Annotated[str | None, sorting(REVISIONS)] = None,
+    columns: Annotated[str | None, picking(REVISIONS)] = None,
+    watch: WatchOption = None,
+    output: OutputOption = Format.table,
+) -> None:
     """What a service ran and runs, the newest first."""
+    newest: int | None = None
     with connected(ctx) as client:
-        columns: list[Column[Revision]] = [
-            ("REVISION", lambda r: r.revision), ("SINCE", lambda r: r.at), ("BY", lambda r: r.by),
-            ("AS", lambda r: r.back or " "), ("CHANGES", lambda r: "; ".join(r.changes) or " "),
-            ("WHAT BECAME OF IT", lambda r: _became(r, newest)),
-        ]  # fmt: skip
-        newest = client.job(job).revision
-        show(client.revisions(job), columns, output, nothing="It has none.")
+
+        def found() -> list[Revision]:
+            nonlocal newest
+            newest = client.job(job).revision
+            return client.revisions(job)
+
+        look = Looking(sort, columns, watch)
+        listed(found, _columns(lambda: newest), output, nothing="It has none.", look=look)
+
+
+def _columns(newest: Callable[[], int | None]) -> list[Column[Revision]]:
+    """newest: the revision in force, which may be another at the next look."""
+    return [
+        ("REVISION", lambda r: r.revision), ("SINCE", lambda r: r.at), ("BY", lambda r: r.by),
+        ("AS", lambda r: r.back or " "), ("CHANGES", lambda r: "; ".join(r.changes) or " "),
+        ("WHAT BECAME OF IT", lambda r: _became(r, newest())),
+    ]  # fmt: skip
 
 
 def _became(r: Revision, newest: int | None) -> str:
     return ", ".join(filter(None, (r.outcome, "in force" if r.revision == newest else ""))) or "followed by another"
+
+
+REVISIONS = _columns(lambda: None)
 
 
 def _say(changes: Sequence[str], output: Format) -> None:

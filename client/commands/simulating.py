@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Annotated, TypeVar
 
@@ -23,7 +24,8 @@ from client.commands.handingin import asked_trace, hand_in
 from client.commands.nodes import moment
 from client.commands.policy import FileOption, named, policy, reading
 from client.errors import client_error
-from client.screen import Column, Format, OutputOption, console, print_json, say, show
+from client.looking import Looking, WatchOption, listed, only_of_lists, picking, sorting
+from client.screen import Column, Format, OutputOption, Unheaded, console, print_json, say, show
 from contract.simulations import (
     SimulatedComparedFigure,
     SimulatedFigure,
@@ -109,18 +111,20 @@ def simulations(
     cancel: Annotated[bool, typer.Option("--cancel", help="Call NUMBER off.")] = False,
     to_html: Annotated[Path | None, typer.Option("--html", help="Write the report of NUMBER there, a page.")] = None,
     limit: Annotated[int, typer.Option("--limit", "-n", min=0, help="At most so many; 0: all.")] = 30,
+    sort: Annotated[str | None, sorting(SIMULATIONS)] = None,
+    columns: Annotated[str | None, picking(SIMULATIONS)] = None,
+    watch: WatchOption = None,
     output: OutputOption = Format.table,
 ) -> None:
     """What was asked, newest first; or one answer again."""
+    look = Looking(sort, columns, watch)
     _check(number, cancel, to_html)
-    columns: list[Column[Simulation]] = [
-        ("NUMBER", lambda s: s.id), ("STATE", lambda s: s.state), ("DONE", lambda s: f"{100 * s.progress:.0f} %"),
-        ("WHAT", _what), ("AGAINST", lambda s: s.base), ("OVER", _over), ("FROM", lambda s: s.begin),
-        ("TO", lambda s: s.end), ("BY", lambda s: s.requested_by), ("", lambda s: s.message),
-    ]  # fmt: skip
+    if number is not None:
+        only_of_lists(look, "Leave it out, or NUMBER.")
     with connected(ctx) as client:
         if number is None:
-            show(client.simulations(version=version), columns, output, nothing="None yet.", limit=limit)
+            found = partial(client.simulations, version=version)
+            listed(found, SIMULATIONS, output, nothing="None yet.", limit=limit, look=look)
             return
         found = client.cancel_simulation(number) if cancel else client.simulation(number)
         if to_html is not None:
@@ -156,6 +160,13 @@ def _what(s: Simulation) -> str:
 
 def _over(s: Simulation) -> str:
     return s.trace_name or ("history" if s.kind == "policy" else "what is live")
+
+
+SIMULATIONS: list[Column[Simulation]] = [
+    ("NUMBER", lambda s: s.id), ("STATE", lambda s: s.state), ("DONE", lambda s: f"{100 * s.progress:.0f} %"),
+    ("WHAT", _what), ("AGAINST", lambda s: s.base), ("OVER", _over), ("FROM", lambda s: s.begin),
+    ("TO", lambda s: s.end), ("BY", lambda s: s.requested_by), (Unheaded("MESSAGE"), lambda s: s.message),
+]  # fmt: skip
 
 
 # --- waiting

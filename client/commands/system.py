@@ -12,7 +12,7 @@ import typer
 from client.commands.common import connected
 from client.errors import client_error
 from client.looking import Looking, WatchOption, listed, picking, sorting
-from client.screen import Column, Format, OutputOption, noted, show
+from client.screen import Column, Format, OutputOption, noted
 from contract.accounts import JoinTokenLine
 from contract.system import AuditEntry, Component
 
@@ -80,16 +80,17 @@ ENTRIES: list[Column[AuditEntry]] = [
 
 
 @join_token.command("list")
-def list_join_tokens(ctx: typer.Context, output: OutputOption = Format.table) -> None:
+def list_join_tokens(
+    ctx: typer.Context,
+    sort: Annotated[str | None, sorting(JOIN_TOKENS)] = None,
+    columns: Annotated[str | None, picking(JOIN_TOKENS)] = None,
+    watch: WatchOption = None,
+    output: OutputOption = Format.table,
+) -> None:
     """Tokens that would register a node or a sub-cluster now. Their text is shown once, when they are made."""
     with connected(ctx) as client:
-        rows = client.join_tokens()
-    columns: list[Column[JoinTokenLine]] = [
-        ("TOKEN", _name), ("REGISTERS", _registers),
-        ("SUB-CLUSTER", lambda t: t.sub_cluster or "any"), ("NOTE", lambda t: t.note),
-        ("MADE", lambda t: t.created_at), ("UNTIL", lambda t: t.expires_at or "it is revoked"),
-    ]  # fmt: skip
-    show(rows, columns, output, nothing="No token would register anything.")
+        look = Looking(sort, columns, watch)
+        listed(client.join_tokens, JOIN_TOKENS, output, nothing="No token would register anything.", look=look)
 
 
 @join_token.command("revoke")
@@ -115,6 +116,13 @@ def _registers(t: JoinTokenLine) -> str:
 
 def _name(t: JoinTokenLine) -> str:
     return f"{t.kind}/{t.id}"
+
+
+JOIN_TOKENS: list[Column[JoinTokenLine]] = [
+    ("TOKEN", _name), ("REGISTERS", _registers),
+    ("SUB-CLUSTER", lambda t: t.sub_cluster or "any"), ("NOTE", lambda t: t.note),
+    ("MADE", lambda t: t.created_at), ("UNTIL", lambda t: t.expires_at or "it is revoked"),
+]  # fmt: skip
 
 
 def register(app: typer.Typer) -> None:

@@ -10,10 +10,12 @@ import typer
 from client.api import Client
 from client.commands.common import connected
 from client.errors import client_error
-from client.screen import Column, Format, OutputOption, print_json, show, told
+from client.looking import Looking, WatchOption, listed, picking, sorting
+from client.screen import Column, Format, OutputOption, print_json, told
 from contract.jobs import SavedView
 
 app = typer.Typer(no_args_is_help=True)
+LIST: list[Column[SavedView]] = [("VIEW", lambda v: v.name), ("FILTERS", lambda v: v.query or " ")]
 
 
 def view_named(client: Client, name: str) -> SavedView:
@@ -27,11 +29,17 @@ def view_named(client: Client, name: str) -> SavedView:
 
 
 @app.command("list")
-def list_views(ctx: typer.Context, output: OutputOption = Format.table) -> None:
+def list_views(
+    ctx: typer.Context,
+    sort: Annotated[str | None, sorting(LIST)] = None,
+    columns: Annotated[str | None, picking(LIST)] = None,
+    watch: WatchOption = None,
+    output: OutputOption = Format.table,
+) -> None:
     """Your saved views."""
-    columns: list[Column[SavedView]] = [("VIEW", lambda v: v.name), ("FILTERS", lambda v: v.query or " ")]
     with connected(ctx) as client:
-        show(client.saved_views(), columns, output, nothing="You have no saved views.")
+        look = Looking(sort, columns, watch)
+        listed(client.saved_views, LIST, output, nothing="You have no saved views.", look=look)
 
 
 @app.command()

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,9 @@ from client.commands.top import fullest
 from client.errors import HydraError
 from client.hydractl import app
 from client.looking import Looking, key_of, listed, watched
-from client.screen import Column, Format, duration
+from client.screen import Column, Format, Unheaded, duration
 from contract.base import Amounts, Containers
+from contract.jobs import Revision
 from contract.problems import Problem
 from contract.queues import Queue
 from contract.subclusters import Overview, SubCluster
@@ -81,6 +83,15 @@ def test_rows_without_a_value_stay_last(capsys: pytest.CaptureFixture[str]) -> N
 def test_columns_are_those_that_were_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert printed(capsys, [("a", 5)], columns="how_much, name") == [["5", "a"]]
     assert printed(capsys, [("a", 5), ("b", 4)], columns="name", sort="howmuch") == [["b"], ["a"]]
+
+
+def test_a_column_without_a_heading_has_a_name(capsys: pytest.CaptureFixture[str]) -> None:
+    columns: list[Column[Row]] = [(Unheaded("MARK"), lambda r: r[1]), *COLUMNS[:1]]
+    for look in (Looking(sort="mark"), Looking(sort="mark", columns="mark,name")):
+        listed(lambda: [("a", " "), ("b", "*")], columns, Format.table, nothing="Nothing.", look=look)
+        assert [line.split() for line in capsys.readouterr().out.splitlines()] == [["NAME"], ["*", "b"], ["a"]]
+    with pytest.raises(HydraError, match=r"There are: mark, name\."):
+        listed(list, columns, Format.table, nothing="Nothing.", look=Looking(columns=""))
 
 
 @pytest.mark.parametrize("option", ["sort", "columns"])
@@ -218,15 +229,42 @@ def test_tasks_and_containers_are_sorted_and_cut(cluster: Any, env: dict[str, st
     assert found.split() == ["CONTAINER", "c-1-1-10", "c-1-1-9"]
 
 
+def test_what_a_job_leaves_and_a_node_runs_is_sorted_and_cut(cluster: Any, env: dict[str, str]) -> None:
+    cluster.outputs = [{"name": name, "size": size} for name, size in (("a", 900), ("b", 4096), ("c", 2048))]
+    outputs = run(env, "outputs", "1", "--sort", "-size", "--columns", "size,output").stdout
+    assert [line.split()[-1] for line in outputs.splitlines()] == ["OUTPUT", "b", "c", "a"]
+    cluster.containers = [{"id": f"c-1-1-{n}", "job": 1, "on": 5} for n in (9, 10)]
+    there = run(env, "node", "n5", "--containers", "--sort", "-container", "--columns", "container").stdout
+    assert there.split() == ["CONTAINER", "c-1-1-10", "c-1-1-9"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "option"),
+    [
+        ("node n5 --sort took", "sort"),
+        ("policy proposals 3 -w 1", "watch"),
+        ("policy simulations 3 --columns state", "columns"),
+    ],
+)
+def test_one_thing_is_no_list(cluster: Any, env: dict[str, str], typed: str, option: str) -> None:
+    refused = run(env, *typed.split())
+    assert refused.returncode == 2 and f"{option}: is of a list. Leave it out" in refused.stderr
+    assert not cluster.seen
+
+
 def test_lists_are_looked_at_alike() -> None:
     looked_at = set()
-    for name, command in commands(get_command(app)):
+    known = list(commands(get_command(app)))
+    for name, command in known:
         options = {option for each in command.params for option in each.opts} & {"--sort", "--columns"}
         assert len(options) in (0, 2), name
         if options:
             assert any("-w" in each.opts for each in command.params), name
             looked_at.add(name)
     assert looked_at >= {"jobs", "tasks", "containers", "events", "nodes", "queues", "schedule list", "sub-clusters"}
+    assert looked_at >= {"outputs", "revisions", "account tokens", "node show"}
+    assert looked_at >= {f"policy {what}" for what in ("versions", "proposals", "simulations", "traces")}
+    assert looked_at >= {name for name, _ in known if name.endswith(" list")}
 
 
 def test_every_command_stands_with_its_like() -> None:
@@ -289,6 +327,20 @@ def test_a_list_in_a_pipe_is_watched_table_by_table(cluster: Any, env: dict[str,
     process.communicate()
     assert process.returncode == 130
     assert lines[1:3] == lines[4:6] == [["QUEUE", "PENDING"], ["root", "3"]]
+
+
+def test_a_watched_service_says_what_is_in_force_now(cluster: Any, env: dict[str, str]) -> None:
+    cluster.revisions = [said_by_the_api(Revision, revision=number, outcome="", back=None) for number in (2, 1)]
+    in_force = chain((1,), repeat(2))
+    cluster.on_get_job = lambda job: job.update(revision=next(in_force))
+    process = watching(env, "revisions", "1", "-w", "0.2", "--columns", "revision,what-became-of-it")
+    assert process.stdout is not None
+    lines = [process.stdout.readline().decode().split() for _ in range(8)]
+    process.send_signal(signal.SIGINT)
+    process.communicate()
+    first, second = lines[2:4], lines[6:8]
+    assert first == [["2", "followed", "by", "another"], ["1", "in", "force"]]
+    assert second == [["2", "in", "force"], ["1", "followed", "by", "another"]]
 
 
 def test_a_terminal_is_drawn_in_place(cluster: Any, env: dict[str, str]) -> None:
