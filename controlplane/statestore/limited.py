@@ -11,13 +11,13 @@ from controlplane.statestore.packed import Table, pack, unpack
 from scheduler.shares.tree import lineage
 from wire.resources import Amounts, amounts
 
-VAIN = ""  # in place of the queue by whose maximum asks wait: no node there could ever hold them
+VAIN = "!"  # before the path of a queue whose asks wait for no maximum, but in vain: no node there could hold them
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Limited:
-    """Not to be written. tables: by partition, the queues by whose maxima (or a user's in them) asks wait, or ``VAIN``,
-    and how much these want: (k, R) int64. by_queue: the same in all partitions. total: (R,) int64.
+    """Not to be written. tables: by partition, the queues by whose maxima (or a user's in them) asks wait, or those that
+    wait in vain, and how much these want: (k, R) int64. by_queue: the same in all partitions. total: (R,) int64.
     """
 
     tables: Mapping[str, Table]
@@ -32,6 +32,12 @@ class Limited:
                 found[path] = found[path] + row if path in found else row
         total: np.ndarray = np.array([*found.values()], np.int64).reshape(-1, R).sum(axis=0)
         return cls(tables, {path: amounts(row.tolist()) for path, row in found.items()}, total)
+
+    def in_vain(self, partition: str) -> Table:
+        """What of the partition is asked for in vain, by the queues that do."""
+        paths, rows = self.tables.get(partition, ([], self.total[None][:0]))
+        at = [i for i, path in enumerate(paths) if path.startswith(VAIN)]
+        return [paths[i].removeprefix(VAIN) for i in at], rows[at]
 
     def packed(self) -> bytes | None:
         """As it is stored."""

@@ -78,7 +78,7 @@ def own_load(m: Memory, sub: int) -> Load:
     }
     limit = m.asks.limit[rows]
     limited = {
-        name: _limited(m, limit[own], wanted[own])
+        name: _limited(m, limit[own], queue[own], wanted[own])
         for number, name in enumerate(m.partitions)
         if (own := (of == number) & (limit != -1)).any()
     }
@@ -90,10 +90,11 @@ def own_load(m: Memory, sub: int) -> Load:
     )  # fmt: skip
 
 
-def _limited(m: Memory, limit: np.ndarray, wanted: np.ndarray) -> Table:
-    """What asks want that wait for no room. limit: (a,) as the table of asks has it; wanted: (a, R)."""
-    limits, at = np.unique(limit, return_inverse=True)
-    paths = [VAIN if limit == IN_VAIN else m.queues.paths[limit] for limit in limits.tolist()]
+def _limited(m: Memory, limit: np.ndarray, queue: np.ndarray, wanted: np.ndarray) -> Table:
+    """What asks want that wait for no room. limit: (a,) as the table of asks has it; queue: (a,); wanted: (a, R)."""
+    size = len(m.queues.paths)
+    numbers, at = np.unique(np.where(limit == IN_VAIN, size + queue, limit), return_inverse=True)
+    paths = [m.queues.paths[n] if n < size else VAIN + m.queues.paths[n - size] for n in numbers.tolist()]
     return paths, _sums(at, wanted, len(paths))
 
 

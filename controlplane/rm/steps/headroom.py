@@ -15,8 +15,8 @@ class Headroom:
     """One partition's in s sub-clusters, whose numbers are ``subs``.
 
     free, unclaimed: (s, R) int64, what is not used, and what of it nobody waits for; negative where more is asked for
-    than there is. limits: positions of l queues, ``VAIN`` among them, by whose maxima asks are kept waiting that
-    are not counted in that; limited: (s, l, R) int64, how much they want.
+    than there is. limits: positions of l queues by whose maxima asks are kept waiting that are not counted in that,
+    and of those whose asks wait in vain; limited: (s, l, R) int64, how much they want.
     """
 
     subs: list[int]

@@ -18,6 +18,7 @@ from controlplane.sharing.queues import in_force
 from controlplane.statestore import loads, shares, starving
 from controlplane.statestore.actions import accounts
 from controlplane.statestore.actions.audit import SYSTEM
+from controlplane.statestore.limited import VAIN, Limited
 from controlplane.statestore.loads import Load, PartitionLoad
 from controlplane.statestore.membership import Post, take_post
 from controlplane.statestore.models import Lease, PolicyVersion, Starvation, SubCluster, UsageHour, UsageTag
@@ -61,8 +62,10 @@ def session() -> psycopg.Connection:
     return _post[0].connection
 
 
-def load(sub: SubCluster, queues: dict[str, tuple[int, int]], capacity: tuple[int, int, int] = PLACE) -> None:
-    """A load row: queue -> GiB used, GiB wanted beyond; cores in proportion."""
+def load(
+    sub: SubCluster, queues: dict[str, tuple[int, int]], capacity: tuple[int, int, int] = PLACE, vain: str = ""
+) -> None:
+    """A load row: queue -> GiB used, GiB wanted beyond; cores in proportion. vain: the queue that wants them in vain."""
     used = np.array([[u * GIB, u * 1000, *NOTHING[2:]] for u, _ in queues.values()], np.int64).reshape(-1, len(AXES))
     pending = np.array([[w * GIB, w * 1000, *NOTHING[2:]] for _, w in queues.values()], np.int64).reshape(-1, len(AXES))
     cap = np.array((*capacity, *NOTHING[3:]), np.int64)
@@ -81,6 +84,7 @@ def load(sub: SubCluster, queues: dict[str, tuple[int, int]], capacity: tuple[in
         cap - used.sum(axis=0),
         pending.sum(axis=0),
         {"": part},
+        Limited.of({"": ([VAIN + vain], pending[[list(queues).index(vain)]])} if vain else {}),
     )
     Lease.objects.update_or_create(
         pk=sub.pk, defaults={"epoch": 1, "holder": "test", "expires_at": dt.datetime(2120, 1, 1, tzinfo=dt.UTC)}
@@ -191,6 +195,15 @@ def test_a_sub_cluster_that_takes_nothing_back_is_named(federation: World) -> No
     assert "it would be taken back, but preemption only observes: " in observes["text"] and observes["reclaim"]
     both = starving(off | {"sub_clusters": {"west": {"components": {"placement": {"policy": "pack"}}}}})
     assert both["reclaim"] == [] and both["text"].endswith("preemption is off in the policy.")
+
+
+def test_a_queue_whose_tasks_no_node_could_hold_does_not_starve(federation: World) -> None:
+    queues = in_force(session(), None)
+    assert queues is not None and [queue for queue, _ in starving_queues(queues, session())] == ["root.prod", "root.prod.etl"]
+    load(federation.west, {"root.lab": (60, 10), "root.free": (40, 0), "root.prod.etl": (0, 50)}, vain="root.prod.etl")
+    assert starving_queues(queues, session()) == {}
+    generate()
+    assert columns(federation, "operator")["root.prod.etl"]["pending"][0] == 50 * GIB, "it is asked for all the same"
 
 
 def test_a_maximum_below_is_no_hunger_above(world: World) -> None:

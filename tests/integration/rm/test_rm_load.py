@@ -54,7 +54,7 @@ def test_what_no_node_here_could_hold_is_no_demand(cluster: Cluster) -> None:
         "it is told as well, and that it waits in vain"
     )
     assert {path: row.tolist() for path, row in zip(*load.limited.tables[""], strict=True)} == {
-        VAIN: [*amounts(2 << 20, 200)]
+        f"{VAIN}root.default": [*amounts(2 << 20, 200)]
     }
 
 

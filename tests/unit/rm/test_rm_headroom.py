@@ -29,7 +29,7 @@ def seen(loads: list[Load], queue: str, partition: str = "") -> dict[int, int]:
 
 
 def test_what_waits_for_the_maximum_of_others_takes_nothing() -> None:
-    limited = {"root.a": 30, "root.a.x": 5, VAIN: 10}
+    limited = {"root.a": 30, "root.a.x": 5, f"{VAIN}root.a": 10}
     loads = [load(1, 60, 50, limited), load(2, 60, 50, {}), load(3, 9, 50, {"root.b": 1})]
     assert seen(loads, "root.b") == {1: 55, 2: 10, 3: -41}
     assert seen(loads, "root.a") == {1: 25, 2: 10, 3: -40}, "its own does, and not what waits for a part of it"
