@@ -82,7 +82,8 @@ def test_what_comes_of_overrides_is_valid_and_as_they_say(case: tuple[Json, list
                 assert (share_now, units_now) == (o.change["to"], 0)
             else:
                 factor = 1 + o.change["percent"] / 100
-                assert share_now == pytest.approx(share * factor) and units_now == int(units * factor)
+                grown = share if share == 1 else share * factor
+                assert share_now == pytest.approx(min(grown, share * factor)) and units_now == int(units * factor)
     for path in old.keys() - named.keys() - {"root"}:
         up = path.rpartition(".")[0]
         beside = [o for o in overrides if o.queue.rpartition(".")[0] == up]
@@ -113,6 +114,17 @@ def test_siblings_shrink_in_proportion_and_no_more_than_they_must(parts: list[in
     factor = (1 - raised) / (1 - parts[0] / total)
     for n, share in zip(parts[1:], shares[1:], strict=True):
         assert share == pytest.approx(n / total * factor, abs=2e-6)
+
+
+def test_more_of_a_maximum_leaves_alone_what_it_does_not_limit() -> None:
+    queues = {"a": {"maximum": {"memory_mib": "2 GiB", "vcores_milli": 0.5}}}
+    made = derive({"queues": queues}, [Override("root.a", "maximum", "", {"percent": 25})])
+    (row,) = [row for row in flattened(parse(made).queues) if row.path == "root.a"]
+    limit = row.capacities[""]["maximum"]
+    assert (limit["units"][0], limit["share"][1], limit["share"][2]) == (2560, 0.625, 1.0)
+    for maximum, named in (({"vcores_milli": 0.9}, "vcores_milli"), (1.0, "memory_mib")):
+        with pytest.raises(Invalid, match=named):
+            derive({"queues": {"a": {"maximum": maximum}}}, [Override("root.a", "maximum", "", {"percent": 25})])
 
 
 def test_where_there_is_room_nobody_shrinks() -> None:
