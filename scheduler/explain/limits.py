@@ -114,8 +114,7 @@ def _maxima(e: Explanation, ask: int, situation: Situation, why: Why) -> Iterato
         resource, left = e.s.axis[k], max(0, int(situation.room[at, k]))
         at_once = f" for {situation.units:,} at once" if situation.units > 1 else ""
         if why == Why.QUEUE_MAXIMUM and e.s.queues.maximum[above[at], k] <= 0:
-            none = "its maximum is nothing, a share of what its partition lacks, or in other sub-clusters"
-            who = f"The queue {queue} may hold none here ({none})"
+            who = _none_here(e, above[at], k)
         asked = amount_number(resource, int(need[k]))
         yield {
             "limit": why.name.lower(),
@@ -124,6 +123,15 @@ def _maxima(e: Explanation, ask: int, situation: Situation, why: Why) -> Iterato
             "available": by_resource(e.s.axis, situation.room[at], short),
             "queue": queue,
         }
+
+
+def _none_here(e: Explanation, queue: int, k: int) -> str:
+    """Why a maximum leaves none of a resource here at all."""
+    queues = e.s.queues
+    if queues.elsewhere is not None and queues.elsewhere[queue, k]:
+        return f"The queue {queues.paths[queue]} is at its maximum, all of which is in other sub-clusters"
+    none = "its maximum is nothing, or a share of what its partition lacks"
+    return f"The queue {queues.paths[queue]} may hold none here ({none})"
 
 
 def _no_match(e: Explanation, ask: int, situation: Situation, labels: str, besides: str) -> Limit:

@@ -113,12 +113,14 @@ class QueueTree:
         """
         guaranteed, maximum, weight = self._resolved(partition, capacity)
         assigned = self.shares.of(self, partition, guaranteed, maximum)
-        owed = None
+        owed, elsewhere, by_size = None, None, maximum
         if assigned is not None:
             guaranteed, owed, maximum = assigned
+            elsewhere = (maximum <= 0) & (by_size > 0)
         return Queues(
             self.paths, self.parent, guaranteed, maximum, self.hierarchy.subtree_sums(used), weight, self.ordering,
             self.preemptable, owed=owed, settled=self.shares.settled(self), backfill=self.backfill,
+            elsewhere=elsewhere,
         )  # fmt: skip
 
     def whole(self, partition: str, capacity: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -140,6 +140,7 @@ def _with_lent(queues: Queues, amount: np.ndarray) -> Queues:
         None if queues.owed is None else np.concatenate((queues.owed, none)),
         queues.settled,
         None if queues.backfill is None else np.append(queues.backfill, np.int8(Backfill.NONE)),
+        None if queues.elsewhere is None else np.concatenate((queues.elsewhere, none > 0)),
     )
 
 

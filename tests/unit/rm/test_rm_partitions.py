@@ -105,8 +105,7 @@ def test_a_share_of_what_a_partition_lacks_is_nothing(cluster: Cluster) -> None:
     reason = cluster.group(half).reason
     assert (reason["code"], reason["limits"][0]["available"]) == ("queue_maximum", {"gpus": 0})
     assert reason["text"] == (
-        "The queue root.a may hold none here (its maximum is nothing, a share of what its partition lacks, or in other "
-        "sub-clusters): "
+        "The queue root.a may hold none here (its maximum is nothing, or a share of what its partition lacks): "
         "0 GPUs left, asked 1."
     )
     give_up(cluster, leader, half, whole, plain)
