@@ -1,7 +1,9 @@
 """The queue tree in columns, the matrix, one queue, and use by the hour: over real rows of loads and shares."""
 
 import datetime as dt
+import time
 from collections.abc import Iterator
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -15,7 +17,7 @@ from controlplane.gpg.shares import Assigned, assignments
 from controlplane.gpg.starving import starving_queues
 from controlplane.policy import versions
 from controlplane.sharing.queues import in_force
-from controlplane.statestore import loads, shares, starving
+from controlplane.statestore import bus, loads, shares, starving
 from controlplane.statestore.actions import accounts
 from controlplane.statestore.actions.audit import SYSTEM
 from controlplane.statestore.limited import VAIN, Limited
@@ -28,7 +30,9 @@ from controlplane.statestore.queries.queues import live, standing
 from controlplane.statestore.resourcecolumns import SECONDS, USED_SUMS
 from tests.integration.api import rows
 from tests.integration.api.world import World, job
+from wire import keys
 from wire.resources import AXES, NOTHING
+from wire.summary import Observed, QueueUse, Summary, encode
 
 GIB = 1024
 PLACE = (100 * GIB, 100_000, 10)  # what each sub-cluster has
@@ -155,6 +159,18 @@ def test_the_tree_says_what_each_queue_holds_wants_and_was_given(federation: Wor
     there = columns(federation, "operator", "queues/use?sub_cluster=east")
     assert there["root.lab"]["used"] == 10 and there["root.prod.etl"]["pending"] == 0
     got(federation, "operator", "queues/use?sub_cluster=nowhere", 404)
+
+
+def test_what_waits_in_a_queue_waits_in_those_above_it_as_well(world: World) -> None:
+    versions.publish(SYSTEM, TREE, "a tree")
+    waits = {"root.prod": 0, "root.prod.etl": 3, "root.lab": 2}
+    nothing = dict.fromkeys((field.name for field in fields(Summary)), 0)
+    nothing |= {"leader": "w", "frozen": False, "at": time.time(), "epoch": 1, "policy_version": 1}
+    nothing |= {"allocated": (0,) * 3, "pending": (0,) * 3, "observed": Observed(0, 0)}
+    told = Summary(**nothing | {"queues": {path: QueueUse(NOTHING, n) for path, n in waits.items()}})
+    bus.client().set(keys.summary(world.west.pk), encode(told))
+    found = {q["path"]: q["pending"] for q in got(world, "operator", "queues")["results"]}
+    assert found == dict.fromkeys(found, 0) | {"root": 5, "root.prod": 3, "root.prod.etl": 3, "root.lab": 2}
 
 
 def test_who_is_below_its_guarantee_is_told_with_since_when_and_from_whom(federation: World) -> None:
