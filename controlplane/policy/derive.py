@@ -98,7 +98,7 @@ def _limit(o: Override, base: NormalLimit) -> Any:
         raise _wrong("change", f"{o.label} is nothing, and a percentage of it too", "give the value it is to have")
     factor = 1 + o.change["percent"] / 100
     share = base["share"]
-    over = [k for k in range(R) if 1 < share[k] * factor and share[k] < 1]  # what is all there is stays so
+    over = [k for k in range(R) if share[k] * factor > 1 and share[k] < 1]  # what is all there is stays so
     if over or (factor > 1 and not any(base["units"]) and all(part in (0, 1) for part in share)):
         at = max(over or range(R), key=share.__getitem__)
         text = f"{o.label} would be {100 * share[at] * factor:g} % of the parent's {AXES[at]}"

@@ -16,7 +16,7 @@ VAIN = "!"  # before the path of a queue whose asks wait for no maximum, but in 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Limited:
-    """Not to be written. tables: by partition, the queues by whose maxima (or a user's in them) asks wait, or those that
+    """Not to be written. tables: by partition, the queues by whose maxima (or a user's in them) asks wait, or which
     wait in vain, and how much these want: (k, R) int64. by_queue: the same in all partitions. total: (R,) int64.
     """
 

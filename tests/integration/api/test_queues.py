@@ -69,7 +69,7 @@ def session() -> psycopg.Connection:
 def load(
     sub: SubCluster, queues: dict[str, tuple[int, int]], capacity: tuple[int, int, int] = PLACE, vain: str = ""
 ) -> None:
-    """A load row: queue -> GiB used, GiB wanted beyond; cores in proportion. vain: the queue that wants them in vain."""
+    """A load row: queue -> GiB used, GiB wanted beyond; cores in proportion. vain: a queue that wants in vain."""
     used = np.array([[u * GIB, u * 1000, *NOTHING[2:]] for u, _ in queues.values()], np.int64).reshape(-1, len(AXES))
     pending = np.array([[w * GIB, w * 1000, *NOTHING[2:]] for _, w in queues.values()], np.int64).reshape(-1, len(AXES))
     cap = np.array((*capacity, *NOTHING[3:]), np.int64)

@@ -85,14 +85,17 @@ def test_several_limits_in_their_order():
     ("elsewhere", "says"),
     [
         (True, "The queue root.prod is at its maximum, all of which is in other sub-clusters: 0 MiB of memory left"),
-        (False, "The queue root.prod may hold none here (its maximum is nothing, or a share of what its partition lacks)"),
+        (
+            False,
+            "The queue root.prod may hold none here (its maximum is nothing, or a share of what its partition lacks)",
+        ),
     ],
 )
 def test_a_queue_that_may_hold_none_here_is_told_why(elsewhere: bool, says: str):
     s = build([Node(WHOLE)], [Queue("root"), Queue("root.prod", maximum=(0, 8000, 0))], [Ask(1, 1)], [(GIB, 1000, 0)])
     where = np.zeros(s.queues.maximum.shape, np.bool_)
     where[1, 0] = elsewhere
-    assert told(replace(s, queues=replace(s.queues, elsewhere=where)))["text"].startswith(says)
+    assert told(replace(s, queues=replace(s.queues, elsewhere=where)))["text"].startswith(f"The queue root.prod {says}")
 
 
 def test_a_user_at_the_maximum():
