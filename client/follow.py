@@ -144,7 +144,12 @@ def _over(client: Client, job_id: int, task: Task, seen: set[str]) -> bool:
     if any(c.state == "SUCCEEDED" for c in attempts):
         return True
     now = next((t for t in client.tasks(job_id, group=task.group) if t.index == task.index), None)
-    return now is not None and now.state in TaskState.__members__ and terminal(TaskState[now.state])
+    return now is not None and ended(now)
+
+
+def ended(task: Task) -> bool:
+    """Whether no further attempt of it will come: so the server says."""
+    return task.state in TaskState.__members__ and terminal(TaskState[task.state])
 
 
 class Printer:

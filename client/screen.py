@@ -215,6 +215,11 @@ def plain(value: Any) -> str:
     return "-" if value is None or value == "" else str(value)
 
 
+def few(names: Sequence[str]) -> str:
+    """The first three of them, and how many more there are."""
+    return ", ".join(names[:3]) + (f" and {len(names) - 3:,} more" if len(names) > 3 else "")
+
+
 def duration(start: datetime | None, end: datetime | None) -> str:
     """``1.2 s``, ``3 min 04 s``, ``2 h 05 min``; until now where it has not ended."""
     if start is None:

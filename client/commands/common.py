@@ -23,6 +23,7 @@ from wire.counts import counted
 N = TypeVar("N", Node, Schedule)
 OFFERED = 30  # values that completion shows
 INDICES = 10_000  # of tasks, among which it looks
+LOOKED_THROUGH = 5000  # names, for one that may have been meant
 
 
 class ShowingGroup(TyperGroup):
@@ -163,6 +164,12 @@ JobArgument = Annotated[
     int,
     typer.Argument(metavar="JOB", help="The job's number.", parser=job_number, autocompletion=completing(_jobs)),
 ]
+
+
+def near(name: str, known: Iterable[str], see: str) -> str:
+    """What to do about a name that nothing has: those of the first that are much like it, and where all are."""
+    meant = " or ".join(get_close_matches(name, sorted(set(islice(known, LOOKED_THROUGH))), 3, 0.7))
+    return f"Did you mean {meant}? See: {see}" if meant else f"See: {see}"
 
 
 def nothing_in(client: Client, queue: str | None, nothing: str) -> Callable[[], str]:

@@ -6,7 +6,7 @@ import sys
 import tempfile
 from itertools import islice
 from pathlib import Path, PurePosixPath
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import typer
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
@@ -16,7 +16,7 @@ from client.commands.common import JobArgument, connected
 from client.errors import client_error
 from client.looking import Looking, WatchOption, listed, picking, sorting
 from client.progress import uploading
-from client.screen import Column, Format, OutputOption, console, noted, print_json, printable, say, show, size
+from client.screen import Column, Format, OutputOption, console, few, noted, print_json, printable, say, show, size
 from contract.artifacts import Kept, KeptArtifact, MadeBy
 from contract.jobs import Artifact, JobDetail, Output
 from wire.counts import counted
@@ -34,6 +34,7 @@ OUTPUTS: list[Column[Output]] = [
 LimitOption = Annotated[int, typer.Option("--limit", "-n", min=0, help="At most so many; 0: all.")]
 GroupOption = Annotated[str | None, typer.Option("--group", "-g", help="Of this group only.")]
 IndexOption = Annotated[int | None, typer.Option("--index", "-i", min=0, help="Of this task of the group only.")]
+MASTER = "master"  # the group of an application's own master
 NO_CHOICE = (None, None, None)  # of name, group and index
 NameArgument = Annotated[str | None, typer.Argument(metavar="[NAME]", help="Only outputs of this name.")]
 
@@ -76,15 +77,16 @@ def fetch(
 ) -> None:
     """Download a job's outputs into FOLDER/GROUP/ (FOLDER/GROUP/INDEX/ where a group has several tasks)."""
     with connected(ctx) as client:
+        of = client.job(job)
         found = [o for o in client.outputs(job) if _chosen(o, name, group, index)]
         if not found:
             chosen = (name, group, index) != NO_CHOICE
-            why, remedy = _nothing(client.job(job), chosen=chosen)
+            why, remedy = _nothing(of, chosen=chosen)
             raise client_error(why, field_name="output" if chosen else "", remedy=remedy)
         if stdout:
             _print_one(client, found)
             return
-        several = {g.name for g in client.job(job).groups if g.count > 1}
+        several = {g.name for g in of.groups if g.count > 1}
         folder = to or Path(f"job-{job}")
         stored = [_store(client, each, folder, each.group in several) for each in found]
     if output is Format.json:
@@ -92,6 +94,28 @@ def fetch(
     else:
         for path in stored:
             print(path)
+    missing = [each for each in _missing(of, found) if _chosen(each, name, group, index)]
+    if missing:
+        what = f"{len(missing):,} of {len(missing) + len(found):,} outputs are not there{'' if of.ended else ' yet'}"
+        names = few([f"{each.name} of {each.group}/{each.index}" for each in missing])
+        say(f"{what}: {names}. See: hydractl tasks {job}")
+
+
+class _Named(NamedTuple):
+    """An output that a job's file names, of one task."""
+
+    group: str
+    index: int
+    name: str
+
+
+def _missing(job: JobDetail, found: list[Output]) -> list[_Named]:
+    """What tasks should leave and is not among ``found``; what is optional need not be."""
+    there = {(o.group, o.index, o.name) for o in found}
+    said = {MASTER: job.spec.get("master") or {}} | {g["name"]: g for g in job.spec.get("groups", [])}
+    named = ((g, o) for g in job.groups for o in said.get(g.name, {}).get("outputs", []) if not o.get("optional"))
+    every = (_Named(g.name, index, o["name"]) for g, o in named for index in range(g.count))
+    return [each for each in every if each not in there]
 
 
 def _nothing(job: JobDetail, *, chosen: bool) -> tuple[str, str]:
@@ -108,7 +132,7 @@ def _nothing(job: JobDetail, *, chosen: bool) -> tuple[str, str]:
     return why, f"What its tasks did: hydractl tasks {job.id}"
 
 
-def _chosen(output: Output, name: str | None, group: str | None, index: int | None) -> bool:
+def _chosen(output: Output | _Named, name: str | None, group: str | None, index: int | None) -> bool:
     return (
         (name is None or output.name == name)
         and (group is None or output.group == group)

@@ -11,8 +11,20 @@ from client.errors import InvalidJob, client_error
 from client.screen import Format, OutputOption, print_json
 from contract.jobs import ActionResult
 
+
+def _moved(text: str) -> int:
+    """A job's number. What stands among them is often the queue."""
+    if text.partition(".")[0] == "root":
+        text = text[:60]
+        raise typer.BadParameter(f"{text!r} is not a job's number; the queue goes to --to: --to {text}")
+    return job_number(text)
+
+
 JobsArgument = Annotated[
     list[int], typer.Argument(metavar="JOB...", help="The jobs' numbers, up to 1000.", parser=job_number)
+]
+MovedArgument = Annotated[
+    list[int], typer.Argument(metavar="JOB...", help="The jobs' numbers, up to 1000.", parser=_moved)
 ]
 
 
@@ -29,7 +41,7 @@ def kill(
 
 def move(
     ctx: typer.Context,
-    jobs: JobsArgument,
+    jobs: MovedArgument,
     queue: Annotated[str, typer.Option("--to", help="The other queue's path.")],
     output: OutputOption = Format.table,
 ) -> None:

@@ -12,12 +12,13 @@ from client.api import Client
 from client.commands.common import complete_target, connected
 from client.commands.nodes import moment, seconds
 from client.errors import client_error
-from client.follow import LogTarget, Printer, Reading, attempt_before, follow_tasks, parse_target, tasks_of
-from client.screen import Format, OutputOption, say
+from client.follow import LogTarget, Printer, Reading, attempt_before, ended, follow_tasks, parse_target, tasks_of
+from client.screen import Format, OutputOption, few, say
 from contract.jobs import LogPart, Task
 from wire.counts import counted
 
 TAIL_MAX = 10_000  # lines that the server looks for
+_ENDS = {"FAILED": "has failed", "KILLED": "was killed", "SUCCEEDED": "has succeeded"}
 
 
 class JsonPrinter(Printer):
@@ -73,6 +74,7 @@ def logs(
             tasks = tasks_of(client, wanted)
             printer = _printer(output, len(tasks) > 1, stream, grep)
             if follow:
+                _say_never(client, wanted.job, [task for task in tasks if task.container is None and ended(task)])
                 for thread in follow_tasks(client, wanted.job, tasks, reading=reading, printer=printer, note=say):
                     thread.join()
             else:
@@ -107,22 +109,24 @@ def _print_all(
 ) -> None:
     """What has been written so far, task after task; says so when there was nothing."""
     wrote = False
-    waiting: list[str] = []
-    first: list[str] = []
+    waiting: list[Task] = []
+    first: list[Task] = []
     for task in tasks:
         name = f"{task.group}/{task.index}"
         container = attempt_before(client, wanted.job, task) if previous else task.container
         if container is None:
-            (first if previous else waiting).append(name)
+            (first if previous else waiting).append(task)
             continue
         for part in reading.of(client, container):
             printer.piece(name, part)
             wrote = True
         printer.end(name)
     if waiting:
-        say(f"Not started yet: {_some(waiting)}. Wait for them with: hydractl logs -f")
+        _say_never(client, wanted.job, [task for task in waiting if ended(task)])
+        if later := [task for task in waiting if not ended(task)]:
+            say(f"Not started yet: {_names(later)}. Wait for them with: hydractl logs -f")
     elif first:
-        say(f"No attempt before the last one: {_some(first)}.")
+        say(f"No attempt before the last one: {_names(first)}.")
     elif not wrote:
         other = {"stdout": "stderr: --stderr", "stderr": "stdout: --stdout"}
         since = " of that time" if reading.since or reading.last_s is not None else ""
@@ -133,8 +137,16 @@ def _print_all(
         )
 
 
-def _some(names: list[str]) -> str:
-    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+def _say_never(client: Client, job_id: int, tasks: list[Task]) -> None:
+    """Which tasks have ended without a start, and why."""
+    if tasks:
+        state = client.job(job_id).state
+        why = f"job {job_id} {_ENDS[state]}" if state in _ENDS else "their group has ended"
+        say(f"Never started, as {why}: {_names(tasks)}. See: hydractl tasks {job_id}")
+
+
+def _names(tasks: list[Task]) -> str:
+    return few([f"{task.group}/{task.index}" for task in tasks])
 
 
 def register(app: typer.Typer) -> None:

@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 import time
 from datetime import datetime, timedelta, tzinfo
-from difflib import get_close_matches
 from functools import partial
-from itertools import islice
 from typing import Annotated
 
 import typer
@@ -15,7 +13,7 @@ import typer
 from client import clock
 from client.api import Client
 from client.commands.cluster import ago, resources, shown_state
-from client.commands.common import ShowingGroup, complete_node, connected, with_number
+from client.commands.common import ShowingGroup, complete_node, connected, near, with_number
 from client.errors import client_error
 from client.looking import Looking, WatchOption, listed, only_of_lists, picking, sorting
 from client.screen import Column, Format, OutputOption, duration, plain, print_json, say, show, show_one, told
@@ -24,7 +22,6 @@ from wire.counts import counted
 
 NEVER = "never"
 LOOK_EVERY_S = 1.0
-LOOKED_THROUGH = 5000  # nodes, for a name that may have been meant
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 _AMOUNT = re.compile(r"(\d+(?:\.\d+)?)\s*([smhd]?)")
 
@@ -77,19 +74,12 @@ def find(client: Client, text: str) -> Node:
     sub_cluster, _, name = text.rpartition("/")
     found = with_number(list(client.nodes(sub_cluster=sub_cluster or None, name=name)), text, client.node)
     if not found:
-        meant = _close_to(client, sub_cluster, name)
-        remedy = f"Did you mean {meant}? See: hydractl nodes" if meant else "See: hydractl nodes"
+        remedy = near(name, (n.name for n in client.nodes(sub_cluster=sub_cluster or None)), "hydractl nodes")
         raise client_error(f"there is no node {text}", field_name="node", remedy=remedy)
     if len(found) > 1:
         names = ", ".join(f"{n.sub_cluster}/{n.name}{f' (number {n.id})' if str(n.id) == text else ''}" for n in found)
         raise client_error(f"{text} names several nodes", field_name="node", remedy=f"Name one of: {names}")
     return found[0]
-
-
-def _close_to(client: Client, sub_cluster: str, name: str) -> str:
-    """Names of nodes much like this one, of the first ``LOOKED_THROUGH``."""
-    known = (n.name for n in islice(client.nodes(sub_cluster=sub_cluster or None), LOOKED_THROUGH))
-    return " or ".join(get_close_matches(name, sorted(set(known)), 3, 0.7))
 
 
 _CONTAINERS: list[Column[NodeContainer]] = [

@@ -20,6 +20,7 @@ from client.looking import Looking, WatchOption, listed, only_of_lists, picking,
 from client.screen import Column, Format, OutputOption, plain, print_json, printable, show_one, told
 from contract import yamltext
 from contract.policies import OverrideField, PolicyOverride, Proposal, ProposalDetail
+from contract.policy.limits import EXAMPLE
 
 overrides = typer.Typer(help="Fields of queues that have another value for a time.", no_args_is_help=True)
 policy.add_typer(overrides, name="overrides")
@@ -138,7 +139,9 @@ def add(
     ],
     *,
     by: Annotated[str, typer.Option("--by", help="More than the policy says, like 20%; -20%: less.")] = "",
-    to: Annotated[str, typer.Option("--to", help="This value, written as in the policy; none: no limit.")] = "",
+    to: Annotated[
+        str, typer.Option("--to", help=f"This value, as in the policy: 40%, 5 or '{EXAMPLE}'; none: no limit.")
+    ] = "",
     until: Annotated[
         str, typer.Option("--until", help="YYYY-MM-DDTHH:MM (your time), +2d, monday, 'friday 18:00'.")
     ] = "",

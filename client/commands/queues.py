@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import typer
 
 from client.commands.cluster import resources
-from client.commands.common import complete_queue, connected, nothing_in
+from client.commands.common import complete_queue, connected, near, nothing_in
 from client.errors import client_error
 from client.looking import Looking, WatchOption, listed, picking, sorting
 from client.queuecalls import QueueCell, QueueStanding
@@ -16,6 +17,7 @@ from client.screen import Column, Format, Keyed, OutputOption, duration, print_j
 from contract.queues import Queue, QueueDetail, UsedAccount, UsedAmounts, UsedHour, UsedTag
 from wire.resources import OF_AXIS
 
+Q = TypeVar("Q", Queue, QueueStanding)
 PRIORITY_MAX = 499  # that any job may have
 RESOURCES = {each.word.lower(): axis for axis, each in OF_AXIS.items()}
 ResourceOption = Annotated[
@@ -25,10 +27,15 @@ ResourceOption = Annotated[
 
 def queues(
     ctx: typer.Context,
+    queue: Annotated[
+        str | None,
+        typer.Argument(metavar="[QUEUE]", help="Only this one and those below it.", autocompletion=complete_queue),
+    ] = None,
+    *,
     long: Annotated[bool, typer.Option("--long", "-l", help="Orderings and limits, in place of what is used.")] = False,
     tree: Annotated[bool, typer.Option("--tree", help="What each holds, wants and was given, as a tree.")] = False,
     matrix: Annotated[bool, typer.Option("--matrix", help="A branch in every sub-cluster.")] = False,
-    under: Annotated[str, typer.Option(help="With --matrix: the branch.")] = "root",
+    under: Annotated[str, typer.Option(help="With --matrix: the branch, as QUEUE.")] = "root",
     why: Annotated[str | None, typer.Option(help="Why this queue has the share that it has in each place.")] = None,
     sub_cluster: Annotated[str | None, typer.Option("--sub-cluster", "-s", help="With --tree: there only.")] = None,
     resource: ResourceOption = None,
@@ -39,17 +46,35 @@ def queues(
 ) -> None:
     """The queues: what each is guaranteed, may hold at most, uses and waits for."""
     axis, look = RESOURCES.get(resource or "", resource), Looking(sort, columns, watch)
+    if why and queue:
+        raise client_error("names its queue itself", field_name="why", remedy="Leave QUEUE out.")
     with connected(ctx) as client:
         if why:
             _why(client.queue_detail(why, axis), output)
         elif matrix:
-            cells = partial(client.queue_matrix, under, axis)
+            cells = partial(client.queue_matrix, queue or under, axis)
             listed(cells, MATRIX, output, nothing="There is no queue of yours.", look=look)
         elif tree:
-            listed(partial(client.queue_tree, sub_cluster), TREE, output, nothing="There are no queues.", look=look)
+            rows = branch_of(queue, partial(client.queue_tree, sub_cluster))
+            listed(rows, TREE, output, nothing="There are no queues.", look=look)
         else:
             usual, nothing = LONG if long else LIST, "There are no queues."
-            listed(client.queues, LIST + MORE, output, nothing=nothing, look=look, usual=usual, sparse=long)
+            found = branch_of(queue, client.queues)
+            listed(found, LIST + MORE, output, nothing=nothing, look=look, usual=usual, sparse=long)
+
+
+def branch_of(queue: str | None, read: Callable[[], list[Q]]) -> Callable[[], list[Q]]:
+    """Of what is read a queue and those below it, where one is named; ``HydraError`` where that is not there."""
+
+    def branch() -> list[Q]:
+        rows = read()
+        found = [q for q in rows if not queue or f"{q.path}.".startswith(f"{queue}.")]
+        if queue and not found:
+            remedy = near(queue, (q.path for q in rows), "hydractl queues")
+            raise client_error(f"there is no queue {queue} that you may see", field_name="queue", remedy=remedy)
+        return found
+
+    return branch
 
 
 def _why(found: QueueDetail, output: Format) -> None:

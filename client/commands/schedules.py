@@ -15,7 +15,7 @@ import typer
 from client import jobfile
 from client.api import Client
 from client.commands.bringing import AcceptOption, SetOption, as_text, brought, settings
-from client.commands.common import ShowingGroup, complete_queue, complete_schedule, connected, with_number
+from client.commands.common import ShowingGroup, complete_queue, complete_schedule, connected, near, with_number
 from client.commands.dryrun import warn
 from client.commands.nodes import moment, seconds
 from client.errors import client_error, locating
@@ -59,7 +59,8 @@ def find(client: Client, text: str) -> Schedule:
         found = [each for each in found if each.owner == me] or found
     found = with_number(found, text, client.schedule)
     if not found:
-        raise client_error(f"there is no schedule {text}", field_name="schedule", remedy="See: hydractl schedule list")
+        remedy = near(name, (s.name for s in client.schedules(owner=owner or None)), "hydractl schedule list")
+        raise client_error(f"there is no schedule {text}", field_name="schedule", remedy=remedy)
     if len(found) > 1:
         names = ", ".join(f"{s.owner}/{s.name}{f' (number {s.id})' if str(s.id) == text else ''}" for s in found)
         raise client_error(f"{text} names several schedules", field_name="schedule", remedy=f"Name one of: {names}")

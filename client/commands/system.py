@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import textwrap
+from collections.abc import Iterator
 from functools import partial
 from typing import Annotated, Any
 
@@ -12,12 +13,13 @@ import typer
 from client.commands.common import connected
 from client.errors import client_error
 from client.looking import Looking, WatchOption, listed, picking, sorting
-from client.screen import Column, Format, OutputOption, noted
+from client.screen import Column, Format, OutputOption, noted, plain
 from contract.accounts import JoinTokenLine
 from contract.system import AuditEntry, Component
 
 join_token = typer.Typer(no_args_is_help=True, help="Tokens with which nodes and sub-clusters register.")
-CHANGED_MAX = 60
+CHANGED_MAX = 100
+_APART = ("message", "changes", "values")
 KINDS = ("node", "sub_cluster")
 
 
@@ -53,20 +55,27 @@ def audit(
 
 
 def changed(e: AuditEntry) -> str:
-    """``role tenant -> operator, queue root.prod``: what is other than before, as far as it fits a line; or a space."""
+    """``"a launch", root.prod guaranteed 40 % -> 55 %`` or ``role tenant -> operator``: why, and the server's words or
+    what is other than before, as far as it fits a line; or a space."""
     before, after = (each if isinstance(each, dict) else {} for each in (e.before, e.after))
-    parts = [
-        f"{name} {_said(before.get(name))} -> {_said(after.get(name))}"
-        if name in before and name in after
-        else f"{name} {_said(after.get(name, before.get(name)))}"
-        for name in {**before, **after}
-        if name not in before or name not in after or before[name] != after[name]
-    ]
+    why, changes = after.get("message"), after.get("changes")
+    parts = [f'"{why}"'] if why and isinstance(why, str) else []
+    parts += map(str, changes) if changes and isinstance(changes, list) else _differing(before, after)
     return textwrap.shorten(", ".join(parts), CHANGED_MAX, placeholder=" ...") or " "
 
 
+def _differing(before: dict[str, Any], after: dict[str, Any]) -> Iterator[str]:
+    for name in {**before, **after}:
+        if name in _APART or (name in before and name in after and before[name] == after[name]):
+            continue
+        sides = [_said(side[name]) for side in (before, after) if name in side]
+        yield f"{name} {' -> '.join(sides)}".removeprefix("text ")  # a sentence as it is
+
+
 def _said(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    if isinstance(value, (dict, list)):
+        return plain(value)
+    return "none" if value is None else value if isinstance(value, str) else json.dumps(value)
 
 
 PARTS: list[Column[Component]] = [

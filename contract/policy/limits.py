@@ -21,6 +21,7 @@ from wire.resources import OF_AXIS, RESOURCES
 
 Amount = tuple[float, int]  # (share of the parent, units)
 MOST = 1 << 50
+EXAMPLE = "{memory_mib: 2 GiB, vcores_milli: 2 cores}"
 _TEXT_SCHEMA = {"type": "string", "pattern": r"^\d{1,16}(\.\d{1,9})? ?([A-Za-z]+|%)$"}
 _SHARE_SCHEMA = {
     "anyOf": [{"type": "number", "minimum": 0, "maximum": 1}, {"type": "string", "pattern": r"^[\d.]+ ?%$"}]
@@ -34,7 +35,7 @@ def _wrong(message: str, remedy: str) -> PydanticCustomError:
 
 def share(value: Any) -> float:
     """A share of the parent from a number or a text such as ``40%``."""
-    remedy = "give a share of the parent from 0 to 1 (0.4 or 40%), or a mapping of resources to shares and amounts"
+    remedy = f"give a share of the parent from 0 to 1 (0.4 or 40%), or shares and amounts of resources: {EXAMPLE}"
     if isinstance(value, str):
         if (part := _percent(value)) is not None:
             return part

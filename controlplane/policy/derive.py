@@ -16,6 +16,7 @@ from contract.policies import OverrideField
 from contract.policy.document import QueuePolicy
 from contract.policy.rules import walk
 from contract.problems import FieldError
+from controlplane.policy import diffwords
 from controlplane.policy.amounts import NormalLimit, normal, written
 from controlplane.policy.diff import raw_queue
 from controlplane.policy.documents import parse
@@ -48,11 +49,10 @@ class Override:
 
     @property
     def text(self) -> str:
-        """``root.ads guaranteed +20 %`` or ``root.ads guaranteed -> 60%``."""
+        """``root.ads guaranteed +20 %`` or ``root.ads guaranteed -> 60 %``."""
         if "percent" in self.change:
             return f"{self.label} {self.change['percent']:+g} %"
-        to = self.change["to"]
-        return f"{self.label} -> {'no limit' if to is None else f'{to:g}' if isinstance(to, float) else to}"
+        return f"{self.label} -> {diffwords.chosen(self.field, self.change['to'])}"
 
 
 def derive(document: Json, overrides: Sequence[Override]) -> Json:

@@ -4,13 +4,18 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from pydantic import TypeAdapter, ValidationError
+
+from contract.policy.limits import Limit, LimitByResource
 from wire.resources import AXES, OF_AXIS
 
 CUT = 80  # characters of one value
 NAMED = 3  # queues named in one sentence
-_NONE = {"weight": "as guaranteed"}
+_NONE = {"weight": "as guaranteed", "guaranteed": "nothing"}
 _NOUGHT = {"0 %": "nothing"}
 _SHARES = {"user_maximum", "max_am_share"}
+_LIMITS = {"guaranteed", "maximum"}
+_LIMIT = TypeAdapter[LimitByResource](Limit)
 
 
 def whole_queue(path: str, added: bool, count: int) -> str:
@@ -42,6 +47,31 @@ def units(axis: str, amount: float) -> str:
                 return f"{int(amount // size)} {unit}"
         return f"{int(amount)} MiB"
     return f"{amount / resource.large:.12g}"
+
+
+def chosen(name: str, to: Any) -> str:
+    """What a field of a queue is to be, however the policy writes it: ``60 %``, ``memory 2 GiB, cores 2``."""
+    if to is None:
+        return _NONE.get(name, "no limit")
+    if name in _LIMITS:
+        return _chosen_limit(to) or _NONE.get(name, "no limit")
+    return _percent(to) if name in _SHARES else value(to)
+
+
+def _chosen_limit(to: Any) -> str:
+    try:
+        found = _LIMIT.validate_python(to)
+    except ValidationError:  # as an older release took it
+        return value(to)
+    parts = {axis: amount for axis in AXES if (amount := getattr(found, axis)) is not None}
+    said = {axis: units(axis, amount) if amount else _percent(share) for axis, (share, amount) in parts.items()}
+    if not isinstance(to, dict):  # one share of everything
+        return _NOUGHT.get(said[AXES[0]], said[AXES[0]])
+    return ", ".join(f"{OF_AXIS[axis].word} {text}" for axis, text in said.items())
+
+
+def _percent(share: float) -> str:
+    return _two(share, share)[0]
 
 
 def _two(before: float, after: float) -> tuple[str, str]:

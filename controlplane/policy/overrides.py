@@ -14,8 +14,8 @@ import structlog
 from django.db import transaction
 from pydantic import ValidationError
 
-from contract.findings import message_of
-from contract.policy.document import QueuePolicy
+from contract.policy.document import PolicyDocument
+from contract.policy.findings import explain
 from contract.problems import FieldError
 from controlplane.policy import documents, versions
 from controlplane.policy.derive import FIELDS, LIMITS, Override, derive
@@ -81,12 +81,11 @@ def _wrong(new: NewOverride) -> list[FieldError]:
     if set(new.change) != {"to"}:
         return [FieldError("change", "must say what changes", 'give {"to": value} or {"percent": 20}')]
     try:
-        QueuePolicy.model_validate({new.field: new.change["to"]})
+        PolicyDocument.model_validate({"queues": {"q": {new.field: new.change["to"]}}})
     except ValidationError as error:
-        found = error.errors(include_url=False)[:5]
-    else:
-        found = []
-    return [FieldError("change.to", message_of(e), "write it as in the policy document") for e in found]
+        within = f"queues.q.{new.field}"
+        return [replace(e, field=f"change.to{e.field.removeprefix(within)}") for e in explain(error)[:5]]
+    return []
 
 
 def _check_overlap(new: NewOverride, beside: list[PolicyOverride]) -> None:

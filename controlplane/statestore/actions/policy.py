@@ -210,7 +210,8 @@ def _audited_queues(actor: Actor, version: PolicyVersion, changes: Sequence[dict
     for path in dict.fromkeys(c["path"] for c in changes if c["path"].partition(".")[0] == "root"):
         own = [c for c in changes if c["path"] == path]
         before, after = ({c["field"]: c[side] for c in own} for side in ("before", "after"))
-        yield entry(actor, "queue.policy", f"queue/{path}", before, after | {"version": version.pk})
+        after |= {"version": version.pk, "changes": [c["text"] for c in own]}
+        yield entry(actor, "queue.policy", f"queue/{path}", before, after)
 
 
 def base_of(version: PolicyVersion) -> int:

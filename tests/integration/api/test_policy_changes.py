@@ -72,7 +72,10 @@ def test_what_became_of_a_queue_is_found_by_its_name(world: World) -> None:
     assert [(e["action"], e["target"], e["before"], e["after"]) for e in found] == [
         ("queue.withdraw", "queue/root.prod.web", {"account": "other"}, None),
         ("queue.grant", "queue/root.prod.web", None, {"account": "other", "level": "submit"}),
-        ("queue.policy", "queue/root.prod", {"guaranteed": 0.4}, {"guaranteed": 0.35, "version": active()}),
+        (
+            "queue.policy", "queue/root.prod", {"guaranteed": 0.4},
+            {"guaranteed": 0.35, "version": active(), "changes": ["root.prod guaranteed 40 % -> 35 %"]},
+        ),
     ]  # fmt: skip
 
 

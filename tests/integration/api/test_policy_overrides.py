@@ -142,6 +142,18 @@ def test_what_makes_no_sense_is_refused_with_the_field(world: World, fields: dic
     assert not PolicyOverride.objects.exists() and PolicyVersion.objects.count() == 1
 
 
+def test_how_a_limit_is_written_is_told(world: World) -> None:
+    (error,) = add(world, field="maximum", change={"to": "2GiB"}).json()["errors"]
+    assert (error["field"], error["message"]) == ("change.to", "'2GiB' is not a share")
+    assert "{memory_mib: 2 GiB, vcores_milli: 2 cores}" in error["remedy"]
+    (error,) = add(world, field="maximum", change={"to": {"memory": "2 GiB"}}).json()["errors"]
+    assert error["field"] == "change.to.memory" and "memory_mib" in error["remedy"]
+    to = {"memory_mib": "6 GiB", "vcores_milli": "2 cores"}
+    made = add(world, "root.default", field="maximum", change={"to": to})
+    assert made.json()["text"] == "root.default maximum -> memory 6 GiB, cores 2"
+    assert "root.default maximum -> memory 6 GiB, cores 2 until" in active().message
+
+
 def test_two_of_one_field_do_not_overlap(world: World) -> None:
     first = add(world, ends_at=NOW + HOUR).json()["id"]
     answer = add(world, starts_at=NOW + HOUR / 2)

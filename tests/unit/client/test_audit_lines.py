@@ -26,6 +26,19 @@ def said(before: Any, after: Any) -> str:
         ({"priority": 0, "name": "x"}, {"priority": 5}, "priority 0 -> 5, name x"),
         ({"queue": "root.prod"}, None, "queue root.prod"),
         (None, None, " "),
+        (
+            {"version": 3, "values": [{"path": "root.prod", "field": "guaranteed", "value": 0.4}]},
+            {
+                "version": 4,
+                "values": [{"path": "root.prod", "field": "guaranteed", "value": 0.55}],
+                "message": "a launch",
+                "changes": ["root.prod guaranteed 40 % -> 55 %", "queue root.ads removed"],
+            },
+            '"a launch", root.prod guaranteed 40 % -> 55 %, queue root.ads removed',
+        ),
+        ({"queue": None}, {"queue": {"weight": 2.0, "submit": ["ada"]}}, "queue none -> weight=2, submit=ada"),
+        (None, {"text": "root.a weight -> 3", "message": "calm"}, '"calm", root.a weight -> 3'),
+        ({"text": "root.a weight -> 3", "message": "calm"}, {"message": ""}, "root.a weight -> 3"),
         ([1], "odd", " "),
     ],
 )

@@ -16,6 +16,7 @@ from client.follow import (
     tasks_of,
 )
 from contract.jobs import LogPart, Task
+from tests import hydractl
 from tests.answers import answer
 
 SPEC = {"name": "a", "groups": [{"name": "map", "count": 2, "command": ["true"]}]}
@@ -72,6 +73,21 @@ def test_following_ends_with_the_job_when_a_task_never_started(cluster: Any) -> 
     cluster.add_job(SPEC, "KILLED")
     with Client(cluster.url, "secret-token") as client:
         assert list(follow_task(client, 1, answer(Task, group="map", index=1), Reading(), print)) == []
+
+
+def test_tasks_that_will_never_start_are_not_to_be_waited_for(cluster: Any, env: dict[str, str]) -> None:
+    cluster.add_job({"name": "a", "groups": [{"name": "map", "count": 2}, {"name": "merge"}]}, "FAILED")
+    of = [("map", 0, "FAILED", "c-1-1-1"), ("map", 1, "PENDING", None), ("merge", 0, "KILLED", None)]
+    cluster.tasks = [dict(zip(("group", "index", "state", "container"), each, strict=True)) for each in of]
+    for words in (("1/merge/0",), ("1/merge/0", "-f")):
+        done = hydractl.run(("logs", *words), env)
+        said = "Never started, as job 1 has failed: merge/0. See: hydractl tasks 1\n"
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", said)
+    cluster.jobs[0]["state"] = "RUNNING"
+    assert hydractl.run(("logs", "1"), env).stderr.splitlines() == [
+        "Never started, as their group has ended: merge/0. See: hydractl tasks 1",
+        "Not started yet: map/1. Wait for them with: hydractl logs -f",
+    ]
 
 
 def test_too_many_tasks_are_refused(cluster: Any) -> None:

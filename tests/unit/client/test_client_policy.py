@@ -14,6 +14,7 @@ from client.commands.policypush import show_diff, show_stages
 from client.errors import HydraError
 from client.hydractl import app
 from contract.policies import PolicyChange, PolicyDiff
+from contract.policy.limits import EXAMPLE
 from tests import hydractl
 from tests.answers import answer, said_by_the_api
 
@@ -28,6 +29,7 @@ from tests.answers import answer, said_by_the_api
         ("", "5", {"to": 5}),
         ("", "none", {"to": None}),
         ("", "{memory_mib: 64 GiB, gpus: 4}", {"to": {"memory_mib": "64 GiB", "gpus": 4}}),
+        ("", EXAMPLE, {"to": {"memory_mib": "2 GiB", "vcores_milli": "2 cores"}}),
     ],
 )
 def test_values_of_overrides(by: str, to: str, found: dict[str, Any]) -> None:

@@ -1,6 +1,7 @@
 """What ``hydractl fetch`` stores of a job's outputs, and where."""
 
 import hashlib
+import json
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,23 @@ def test_fetch_stores_outputs_by_group_and_prints_one(cluster: Any, env: dict[st
     assert (ambiguous.returncode, "--index" in ambiguous.stderr) == (2, True)
     assert _run(env, "fetch", "1", "part", "-i", "1", "--stdout").stdout == "map/1"
     assert _run(env, "fetch", "1", "nothing").returncode == 2
+
+
+def test_outputs_that_are_not_there_are_named(cluster: Any, env: dict[str, str], tmp_path: Path) -> None:
+    outputs(cluster)
+    part, seen = {"name": "part", "path": "p"}, {"name": "seen", "path": "s", "optional": True}
+    of = {"map": 6, "reduce": 1}
+    groups = [{"name": name, "count": count, "outputs": [part, seen]} for name, count in of.items()]
+    cluster.jobs.clear()
+    job = cluster.add_job({"name": "a", "groups": groups}, "FAILED")
+    done = hydractl.run(("fetch", "1"), env, "", tmp_path)
+    names = "part of map/2, part of map/3, part of map/4 and 2 more"
+    assert (done.returncode, len(done.stdout.splitlines())) == (0, 3)
+    assert done.stderr == f"5 of 8 outputs are not there: {names}. See: hydractl tasks 1\n"
+    assert hydractl.run(("fetch", "1", "-g", "map", "-i", "0"), env, "", tmp_path).stderr == ""
+    job["state"] = "RUNNING"
+    said = hydractl.run(("fetch", "1", "part", "-o", "json"), env, "", tmp_path)
+    assert (len(json.loads(said.stdout)), said.stderr.partition(":")[0]) == (2, "5 of 7 outputs are not there yet")
 
 
 @pytest.mark.parametrize(

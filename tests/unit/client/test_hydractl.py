@@ -463,7 +463,8 @@ def test_a_schedule_is_named_by_its_name_its_owner_or_its_number(cluster: Any, e
 
     assert [found(each) for each in ("nightly", "bob/nightly", "4", "night")] == ["1", "2", "4", "5"]
     assert "Name one of: bob/hourly, eve/hourly" in found("hourly")
-    assert "hydractl schedule list" in found("weekly")
+    assert "there is no schedule weekly. See: hydractl schedule list" in found("weekly")
+    assert "Did you mean nightly or night? See: hydractl schedule list" in found("bob/nightlly")
     env["_HYDRACTL_COMPLETE"] = "complete_bash"
     offered = run({**env, "COMP_WORDS": "hydractl schedule run hou", "COMP_CWORD": "3"}).stdout.split()
     assert set(offered) == {"hourly"}

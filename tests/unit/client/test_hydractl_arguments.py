@@ -56,6 +56,8 @@ def test_a_state_is_found_in_any_case_and_another_word_is_sent_as_typed(typed: s
     ("words", "told"),
     [
         (("kill", "1", "abc"), "'abc' is not a job's number"),
+        (("move", "1", "root.robots"), "'root.robots' is not a job's number; the queue goes to --to: --to root.robots"),
+        (("move", "1", "abc"), "'abc' is not a job's number; hydractl jobs lists them."),
         (("token", "create", "ci", "--valid", "500d"), "--valid: 500d is out of bounds. Give 1m to 366d."),
         (("token", "create", "ci", "--valid", "9s"), "--valid: 9s is out of bounds"),
     ],

@@ -17,6 +17,7 @@ from rich.text import Text
 from typer.main import get_command
 
 from client.commands.cluster import of, resources
+from client.commands.queues import branch_of
 from client.commands.top import fullest
 from client.errors import HydraError
 from client.hydractl import app
@@ -218,6 +219,17 @@ def test_a_misspelt_queue_is_not_taken_for_an_idle_one(cluster: Any, env: dict[s
     assert run(env, "jobs", "--queue", "root").stderr == "No such jobs.\n"
     assert run(env, "jobs").stderr == "No such jobs.\n"
     assert run(env, "jobs", "--queue", "roott", "-o", "json").stdout.strip() == "[]"
+
+
+def test_a_queue_is_shown_with_those_below_it(env: dict[str, str]) -> None:
+    known = [answer(Queue, path=path) for path in ("root", "root.a", "root.a.x", "root.ab")]
+    assert [q.path for q in branch_of("root.a", lambda: known)()] == ["root.a", "root.a.x"]
+    assert branch_of(None, lambda: known)() == known
+    assert run(env, "queues", "root", "--columns", "queue").stdout.split() == ["QUEUE", "root"]
+    wrong = run(env, "queues", "roott")
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+    assert "there is no queue roott that you may see. Did you mean root? See: hydractl queues" in wrong.stderr
+    assert "why: names its queue itself" in run(env, "queues", "root", "--why", "root").stderr
 
 
 def test_tasks_and_containers_are_sorted_and_cut(cluster: Any, env: dict[str, str]) -> None:

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from controlplane.policy.derive import Override
 from controlplane.policy.diff import brief, diff, staged, worst
 from controlplane.statestore.errors import Invalid
 from wire.resources import AXES
@@ -30,6 +31,26 @@ def test_limits_are_told_in_people_s_units() -> None:
     assert close == [("low", "root.p guaranteed 33.33333 % -> 33.333334 %")]
     each = dict.fromkeys(AXES, 0.4)
     assert said({"p": {"guaranteed": "40%"}}, {"p": {"guaranteed": each}}) == []
+
+
+@pytest.mark.parametrize(
+    ("field", "to", "words"),
+    [
+        ("maximum", {"memory_mib": "2 GiB", "vcores_milli": "2 cores"}, "memory 2 GiB, cores 2"),
+        ("maximum", {"memory_mib": 1536, "gpus": "50%"}, "memory 1536 MiB, GPUs 50 %"),
+        ("guaranteed", "60%", "60 %"),
+        ("guaranteed", 0, "nothing"),
+        ("guaranteed", None, "nothing"),
+        ("maximum", None, "no limit"),
+        ("maximum", {}, "no limit"),
+        ("maximum", {"memory": 1}, '{"memory": 1}'),
+        ("user_maximum", 0.25, "25 %"),
+        ("max_running_jobs", 5.0, "5"),
+        ("weight", None, "as guaranteed"),
+    ],
+)
+def test_an_override_is_told_in_people_s_units(field: str, to: Any, words: str) -> None:
+    assert Override("root.p", field, "", {"to": to}).text == f"root.p {field} -> {words}"
 
 
 def test_queues_come_and_go_as_a_whole() -> None:
