@@ -103,9 +103,9 @@ def _containers(rows: Federation, own: SubCluster, c: Changes) -> None:
         for cid in block["id"].tolist():
             del live[cid]
         unwell = block[block["state"] != ContainerState.SUCCEEDED]
-        for job, cid, state, reason in unwell[["job", "id", "state", "reason"]].tolist():
+        for job, cid, *how in unwell[["job", "id", "state", "reason", "exit_code"]].tolist():
             if job in rows.jobs:
-                rows.ends[job][cid] = (state, reason)
+                rows.ends[job][cid] = tuple(how)
     for blocks in (c.tasks_first, c.tasks_again):
         for block in blocks:
             _tasks(rows, block)

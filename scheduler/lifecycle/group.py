@@ -8,6 +8,7 @@ import heapq
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -93,6 +94,7 @@ class GroupRun:
     next_fresh: int = 0  # tasks from here on were never started
     to_retry: deque[int] = field(default_factory=deque)  # to start again, now
     backing_off: list[tuple[float, int]] = field(default_factory=list)  # heap: (due, index)
+    paused: AttemptEnd | None = None  # the last end that made a task pause
     running: int = 0
     succeeded: int = 0
     failed: int = 0
@@ -297,7 +299,7 @@ class GroupRun:
         late = [(e, at) for e, at in ends if self.task_state[e.index] == TaskState.PENDING and self._backoff_s(e)]
         rests = {e.index for e, _ in late}
         self.to_retry = deque(index for index in waiting.tolist() if index not in rests)
-        for e, at in late:
+        for e, at in sorted(late, key=itemgetter(1)):
             self._retry(e, at)
         # Every attempt but a task's last was tried again, and so was the last of one that waits.
         self.retried = int(np.maximum(self.launches.astype(np.int64) - 1, 0).sum())
@@ -352,6 +354,7 @@ class GroupRun:
     def _retry(self, e: AttemptEnd, now: float) -> None:
         delay = self._backoff_s(e)
         if delay:
+            self.paused = e
             heapq.heappush(self.backing_off, (now + delay, e.index))
         else:
             self.to_retry.append(e.index)

@@ -85,7 +85,7 @@ SELECT job_id, group_no, index AS task, state, attempts, failures FROM statestor
 """
 # The row of an attempt that ran elsewhere is a little older than its task's. A stable time lets days be left out.
 LAST_ENDS = f"""
-SELECT t.job_id, t.group_no, t.index AS task, h.state, h.reason,
+SELECT t.job_id, t.group_no, t.index AS task, h.state, h.reason, t.exit_code,
        (extract(epoch FROM t.finished_at) * 1e6)::bigint AS at_us
   FROM statestore_task t JOIN statestore_container_history h ON h.id = t.container_id
  WHERE t.job_id = ANY(%(jobs)s) AND t.submitted_on = ANY(%(days)s) AND t.state = {_PENDING} AND t.failures > 0
