@@ -109,6 +109,10 @@ def _containers(rows: Federation, own: SubCluster, c: Changes) -> None:
     for blocks in (c.tasks_first, c.tasks_again):
         for block in blocks:
             _tasks(rows, block)
+    for _, job_id, group, index in c.forgiven:
+        if (group, index) in rows.tasks.get(job_id, {}):
+            task_state, attempts, _, *last = rows.tasks[job_id][group, index]
+            rows.tasks[job_id][group, index] = (task_state, attempts, 0, *last)
 
 
 def _tasks(rows: Federation, block: np.ndarray) -> None:

@@ -6,7 +6,7 @@ have been started, so that a task costs seven bytes, and none before it starts.
 
 import heapq
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import NamedTuple
@@ -358,6 +358,16 @@ class GroupRun:
             heapq.heappush(self.backing_off, (now + delay, e.index))
         else:
             self.to_retry.append(e.index)
+
+    def end_pauses(self, tasks: Collection[int]) -> list[int]:
+        """Let those of these tasks that pause start now, as if none of their attempts had failed: which these are."""
+        over = [index for _, index in sorted(self.backing_off) if index in tasks]
+        if over:
+            self.backing_off = [start for start in self.backing_off if start[1] not in tasks]
+            heapq.heapify(self.backing_off)
+            self.failures[over] = 0
+            self.to_retry.extend(over)
+        return over
 
     def _backoff_s(self, e: AttemptEnd) -> float:
         """Exponential back-off: first * 2 ** (failures - 1), at most the longest; 0 where the task is not to blame.

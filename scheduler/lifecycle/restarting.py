@@ -61,9 +61,13 @@ class Restarts:
 
 def lives(run: GroupRun, attempt: Attempt) -> bool:
     """Whether the attempt is its task's last, has begun, and has not ended as far as the group knows."""
+    return is_last(run, attempt) and bool(run.task_state[attempt[0]] == TaskState.RUNNING)
+
+
+def is_last(run: GroupRun, attempt: Attempt) -> bool:
+    """Whether its task has had no later attempt, as far as the group knows."""
     task, number = attempt
-    known = task < len(run.task_state)
-    return known and run.task_state[task] == TaskState.RUNNING and int(run.launches[task]) == number
+    return task < len(run.launches) and int(run.launches[task]) == number
 
 
 def living(run: GroupRun) -> list[Attempt]:

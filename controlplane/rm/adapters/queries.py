@@ -139,6 +139,12 @@ ON CONFLICT (submitted_on, job_id, group_no, index) DO UPDATE SET state = EXCLUD
     attempts = EXCLUDED.attempts, failures = EXCLUDED.failures, container_id = EXCLUDED.container_id,
     exit_code = EXCLUDED.exit_code, finished_at = EXCLUDED.finished_at
 """
+FORGIVE = """
+UPDATE statestore_task t SET failures = 0 FROM unnest(%s::date[], %s::bigint[], %s::smallint[], %s::int[])
+    AS v(submitted_on, job_id, group_no, index)
+ WHERE (t.submitted_on, t.job_id, t.group_no, t.index) = (v.submitted_on, v.job_id, v.group_no, v.index)
+   AND t.submitted_on = ANY(%s::date[])
+"""
 UPDATE_JOBS = """
 UPDATE statestore_job j SET state = v.state, epoch = %s, message = v.message, priority = v.priority, queue = v.queue,
        admitted_at = to_timestamp(nullif(v.admitted, 0) / 1e6),

@@ -2,9 +2,10 @@
 
 import numpy as np
 
+from scheduler.lifecycle.restarting import runs
 from tests.doubles import MemoryCluster, MemoryLeader
 from tests.playing import ready, turn
-from tests.unit.rm.test_rm_services import service
+from tests.unit.rm.test_rm_services import Spread, ask, restart, same_when_rebuilt, scale, service, serving, tasks_of
 from wire.states import ContainerReason as Reason
 from wire.states import ContainerState
 
@@ -88,3 +89,89 @@ def test_a_batch_task_that_pauses_is_not_told_to_restart(cluster: MemoryCluster)
     text, remedy = told(cluster, leader, job)
     assert text == "map/0 could not start its command."
     assert remedy == f"Look at its logs: hydractl logs {job}/map/0 --stderr. It starts again by itself."
+
+
+def test_a_restart_ends_the_pause_of_the_task_that_it_names_once(cluster: MemoryCluster) -> None:
+    leader = ready(cluster)
+    job = service(cluster, leader, 3)
+    fail(cluster, leader, job, 0, 1)
+    run = leader.memory.jobs[job].groups[0].run
+    for _ in range(2):
+        ask(cluster, "restart", job, attempts=runs([(0, 1)]), one_by_one=False)
+    leader.round()
+    assert tasks_of(cluster, job) == [(0, 2), (2, 1)], "1 pauses on"
+    assert run.failures.tolist()[:3] == [0, 1, 0]
+    assert cluster.events(job, "restart") == ["web/0 to start again, without the rest of the pause: ann"]
+    same_when_rebuilt(leader)
+    ask(cluster, "restart", job, attempts=runs([(0, 1)]), one_by_one=False)
+    leader.round()
+    assert tasks_of(cluster, job) == [(0, 2), (2, 1)], "that attempt has ended long since"
+    cluster.nodes.step()
+    fail(cluster, leader, job, 0)
+    assert run.failures[0] == 1, "it fails as a new one would"
+
+
+def test_of_a_whole_group_what_pauses_starts_at_once_and_the_rest_one_after_the_other(cluster: MemoryCluster) -> None:
+    leader = ready(cluster)
+    job = service(cluster, leader, 4)
+    fail(cluster, leader, job, 0, 2)
+    ask(cluster, "restart", job, attempts=runs([(task, 1) for task in range(4)]), one_by_one=True)
+    leader.round()
+    assert {(0, 2), (2, 2)} < set(tasks_of(cluster, job))
+    turn(cluster, leader, 6)
+    assert tasks_of(cluster, job) == [(task, 2) for task in range(4)]
+
+
+def test_what_began_a_pause_after_it_was_asked_to_restart_does_not_pause(cluster: MemoryCluster) -> None:
+    leader = ready(cluster)
+    job = service(cluster, leader, 1)
+    restart(cluster, job, 0)
+    ids = {c.id for c in cluster.sub.containers.values()}
+    cluster.nodes.finish(ContainerState.FAILED, ids)
+    cluster.nodes.step()
+    leader.round()
+    assert tasks_of(cluster, job) == [(0, 2)]
+
+
+def test_a_successor_knows_that_a_pause_was_ended_before_anything_has_started(cluster: MemoryCluster) -> None:
+    leader = ready(cluster)
+    job = service(cluster, leader, 8)
+    fail(cluster, leader, job, 0)
+    other = cluster.submit({"name": "other", "resources": {"memory_mib": 1024, "vcores_milli": 1000}})
+    leader.round()
+    assert len(cluster.live(other)) == 1, "it has the place"
+    ask(cluster, "restart", job, attempts=runs([(0, 1)]), one_by_one=False)
+    leader.round()
+    same_when_rebuilt(leader)
+    cluster.expire()
+    leader = cluster.lead()
+    assert list(leader.memory.jobs[job].groups[0].run.to_retry) == [0]
+    cluster.kill(other)
+    leader.round()
+    cluster.nodes.step()
+    leader.round()
+    assert (0, 2) in tasks_of(cluster, job), "and no time has passed"
+
+
+def test_what_is_scaled_away_while_it_pauses_is_not_started(cluster: MemoryCluster) -> None:
+    leader = ready(cluster)
+    job = service(cluster, leader, 3)
+    fail(cluster, leader, job, 2)
+    scale(cluster, job, 2)
+    ask(cluster, "restart", job, attempts=runs([(2, 1)]), one_by_one=False)
+    turn(cluster, leader, 2)
+    assert serving(cluster, job) == [0, 1]
+    same_when_rebuilt(leader)
+
+
+def test_the_pause_of_a_task_that_failed_elsewhere_ends_too() -> None:
+    f = Spread()
+    task = f.away[0]
+    fail(f.east, f.leaders[1], f.job, task)
+    f.leaders[0].round()
+    assert task not in dict(tasks_of(f.west, f.job))
+    ask(f.west, "restart", f.job, attempts=runs([(task, 1)]), one_by_one=False)
+    f.leaders[0].round()
+    assert f.leaders[0].memory.jobs[f.job].groups[0].run.failures[task] == 0
+    f.turn(8)
+    assert (task, 2) in tasks_of(f.west, f.job) and serving(f.west, f.job) == list(range(12))
