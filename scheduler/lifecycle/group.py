@@ -119,6 +119,11 @@ class GroupRun:
         return self.next_fresh - len(self.to_retry)
 
     @property
+    def idle(self) -> int:
+        """Tasks of a service that do not run now, nor were handed to others to run."""
+        return self.count - int((self.task_state[: self.count] == TaskState.RUNNING).sum())
+
+    @property
     def unfinished(self) -> int:
         return self.count - self.succeeded - self.failed - self.killed
 

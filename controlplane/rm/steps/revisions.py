@@ -18,6 +18,7 @@ from controlplane.rm.steps import services
 from controlplane.rm.steps.outcome import emit_event
 from scheduler.lifecycle.restarting import Restarts, living
 from scheduler.lifecycle.rollout import Rollout, RolloutRules
+from wire.counts import counted
 
 KEPT = 10  # revisions of a job
 CLUSTER = "the cluster"  # takes back what has failed
@@ -85,6 +86,7 @@ def _begin(m: Memory, store: Store, c: Changes, job: JobEntry, history: list[Jso
         m.revise(job, group, fresh.groups[group.run.no])
     m.admission_queue.enter(job, known=True)
     for group in changed:
+        services.end_pauses(m, c, job, group, range(group.run.count))  # what has failed was another revision
         services.stand_in(m, store, c, job, group, rules.max_surge)
         services.carry_out(m, c, job, group)
     m.rolling[job.id] = job
@@ -152,7 +154,10 @@ def _done(m: Memory, store: Store, c: Changes, job: JobEntry, rollout: Rollout) 
         if group.standing_in:
             services.stand_in(m, store, c, job, group, 0)
             services.carry_out(m, c, job, group)
-    emit_event(c, job, "updated", f"all tasks run revision {rollout.revision}")
+    told = f"all tasks run revision {rollout.revision}"
+    if away := sum(job.groups[no].run.idle for no in rollout.groups):
+        told = f"no task runs another revision than {rollout.revision}; {counted(away, 'task')} of it still to start"
+    emit_event(c, job, "updated", told)
 
 
 def _take_back(m: Memory, store: Store, c: Changes, job: JobEntry, rollout: Rollout, why: str, log_max: int) -> None:

@@ -5,6 +5,7 @@ import numpy as np
 from scheduler.lifecycle.restarting import runs
 from tests.doubles import MemoryCluster, MemoryLeader
 from tests.playing import ready, turn
+from tests.unit.rm.test_rm_revisions import update
 from tests.unit.rm.test_rm_services import Spread, ask, restart, same_when_rebuilt, scale, service, serving, tasks_of
 from wire.states import ContainerReason as Reason
 from wire.states import ContainerState
@@ -175,3 +176,53 @@ def test_the_pause_of_a_task_that_failed_elsewhere_ends_too() -> None:
     assert f.leaders[0].memory.jobs[f.job].groups[0].run.failures[task] == 0
     f.turn(8)
     assert (task, 2) in tasks_of(f.west, f.job) and serving(f.west, f.job) == list(range(12))
+
+
+def test_a_roll_back_ends_the_pause_that_the_bad_revision_has_earned(cluster: MemoryCluster) -> None:
+    leader = ready(cluster)
+    job = service(cluster, leader, 2, command=["one"])
+    update(cluster, job, 1, command=["bad"], rules={"min_ready_s": 1000.0, "max_failures": 2})
+    turn(cluster, leader)
+    run = leader.memory.jobs[job].groups[0].run
+    for failures in (1, 2, 3):
+        while 0 not in serving(cluster, job):
+            turn(cluster, leader, seconds=5.0)
+        fail(cluster, leader, job, 0)
+        assert run.failures[0] == (failures if failures < 3 else 0)
+    assert cluster.events(job, "update_failed") and run.backing_off == []
+    same_when_rebuilt(leader)
+    leader.clock.ahead_s += 0.1
+    leader.round()
+    cluster.nodes.step()
+    leader.round()
+    assert serving(cluster, job) == [0, 1], "and no time has passed"
+    turn(cluster, leader, 2)
+    assert cluster.events(job, "updated") == ["all tasks run revision 3"]
+
+
+def test_a_new_revision_does_not_wait_for_what_the_one_before_has_earned(cluster: MemoryCluster) -> None:
+    leader = ready(cluster)
+    job = service(cluster, leader, 2, command=["one"])
+    for _ in range(4):
+        fail(cluster, leader, job, 0)
+        leader.clock.ahead_s += 10.0
+        leader.round()
+        cluster.nodes.step()
+        leader.round()
+    fail(cluster, leader, job, 0)
+    update(cluster, job, 1, command=["two"])
+    leader.round()
+    same_when_rebuilt(leader)
+    assert (0, 6) in tasks_of(cluster, job)
+
+
+def test_an_update_does_not_say_that_all_run_what_some_are_still_to_start(cluster: MemoryCluster) -> None:
+    leader = ready(cluster)
+    job = service(cluster, leader, 8)
+    fail(cluster, leader, job, 0)
+    other = cluster.submit({"name": "other", "resources": {"memory_mib": 1024, "vcores_milli": 1000}})
+    leader.round()
+    assert len(cluster.live(other)) == 1, "it has the place"
+    update(cluster, job, 1, command=["two"], rules={"deadline_s": 0.0})
+    turn(cluster, leader, 24)
+    assert cluster.events(job, "updated") == ["no task runs another revision than 2; 1 task of it still to start"]
