@@ -84,8 +84,8 @@ def test_a_restart_names_the_last_attempts_of_what_pauses_too(world: World) -> N
     row, now = Job.objects.get(pk=mine), dt.datetime.now(dt.UTC)
     for index, ago_s in ((0, 5), (1, 5), (2, 900)):
         Task.objects.create(
-            submitted_on=row.submitted_at.date(), job_id=mine, group_no=0, index=index, state=TaskState.PENDING, attempts=4,
-            failures=4, container_id=index, exit_code=1, finished_at=now - dt.timedelta(seconds=ago_s),
+            submitted_on=row.submitted_at.date(), job_id=mine, group_no=0, index=index, state=TaskState.PENDING,
+            attempts=4, failures=4, container_id=index, exit_code=1, finished_at=now - dt.timedelta(seconds=ago_s),
         )  # fmt: skip
     running(mine, (0, 1, 5))
     for index, status in ((0, 202), (1, 202), (2, 409), (None, 202)):
