@@ -59,12 +59,11 @@ class GroupEntry:
 
     template: makes the text of what they run; it is as long as the job's files are many, and most groups wait.
     row: its row of the ask table. partition: its position among the memory's.
-    Of a job at home elsewhere, ``run`` is a ``GuestRun``. checked: its containers have a health check; secrets: their
-    names. Of a service,
-    asked_us: when its number of tasks was last asked for, 0 if never; restarts: tasks that are to start again; former:
-    digests of templates of other revisions, which attempts that have not begun yet may name; former_rows: of the ask
-    table, with the shapes that containers of other revisions have; standing_in: so many of its tasks, the last, serve
-    while others restart.
+    Of a job at home elsewhere, ``run`` is a ``GuestRun``. checked: its containers have a health check; secrets: what
+    they get, by name. Of a service, asked_us: when its number of tasks was last asked for, 0 if never; restarts: tasks
+    that are to start again; former: digests of templates of other revisions, which attempts that have not begun yet may
+    name; former_rows: of the ask table, with the shapes that containers of other revisions have; standing_in: so many
+    of its tasks, the last, serve while others restart.
     """
 
     run: GroupRun

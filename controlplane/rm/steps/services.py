@@ -16,7 +16,7 @@ from controlplane.rm.steps import moving, remote
 from controlplane.rm.steps.outcome import emit_event
 from scheduler.lifecycle.restarting import Attempt, attempts, is_last, lives
 from wire.counts import counted
-from wire.states import JobState, Want
+from wire.states import JobState, TaskState, Want
 
 LOOK_US = 1_000_000  # between two looks at what serves, while tasks restart one after the other
 Json = dict[str, Any]
@@ -189,7 +189,15 @@ def go_on(m: Memory, store: Store, c: Changes) -> None:
             del m.restarting[key]
             if job.rollout is not None:
                 continue
-            emit_event(c, job, "restarted", f"{group.run.name}: all that was asked for has started again")
+            emit_event(c, job, "restarted", f"{group.run.name}: all that was asked for has started again{_but(group)}")
+
+
+def _but(group: GroupEntry) -> str:
+    """What is to be told beside it: how many tasks have failed and do not run."""
+    run = group.run
+    own = slice(run.count)
+    failed = int(((run.task_state[own] == TaskState.PENDING) & (run.failures[own] > 0)).sum())
+    return f", but {counted(failed, 'task has', 'tasks have')} failed since and not started yet" if failed else ""
 
 
 def _widen(m: Memory, store: Store, c: Changes, job: JobEntry, group: GroupEntry, there: set[Attempt]) -> None:

@@ -226,3 +226,40 @@ def test_an_update_does_not_say_that_all_run_what_some_are_still_to_start(cluste
     update(cluster, job, 1, command=["two"], rules={"deadline_s": 0.0})
     turn(cluster, leader, 24)
     assert cluster.events(job, "updated") == ["no task runs another revision than 2; 1 task of it still to start"]
+
+
+def test_what_fails_once_more_when_it_was_restarted_is_not_told_as_a_success(cluster: MemoryCluster) -> None:
+    leader = ready(cluster)
+    job = service(cluster, leader, 2)
+    restart(cluster, job, 0)
+    leader.clock.ahead_s += 1.0
+    leader.round()
+    cluster.nodes.step()
+    leader.round()
+    assert tasks_of(cluster, job) == [(0, 2), (1, 1)] and not cluster.events(job, "restarted")
+    cluster.nodes.step()
+    fail(cluster, leader, job, 0)
+    same_when_rebuilt(leader)
+    leader.clock.ahead_s += 0.9
+    leader.round()
+    leader.clock.ahead_s += 0.09
+    leader.round()
+    leader.clock.ahead_s += 0.02
+    leader.round()
+    assert cluster.events(job, "restarted") == [
+        "web: all that was asked for has started again, but 1 task has failed since and not started yet"
+    ]
+
+
+def test_what_was_stopped_and_finds_no_place_has_not_started_again(cluster: MemoryCluster) -> None:
+    leader = ready(cluster)
+    job = service(cluster, leader, 8)
+    other = cluster.submit({"name": "other", "resources": {"memory_mib": 1024, "vcores_milli": 1000}}, priority=9)
+    restart(cluster, job, 0)
+    turn(cluster, leader, 4)
+    assert len(cluster.live(other)) == 1 and (0, 2) not in tasks_of(cluster, job)
+    assert not cluster.events(job, "restarted")
+    same_when_rebuilt(leader)
+    cluster.kill(other)
+    turn(cluster, leader, 4)
+    assert cluster.events(job, "restarted") == ["web: all that was asked for has started again"]
