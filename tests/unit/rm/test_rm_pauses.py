@@ -4,7 +4,7 @@ import numpy as np
 
 from scheduler.lifecycle.restarting import runs
 from tests.doubles import MemoryCluster, MemoryLeader
-from tests.playing import ready, turn
+from tests.playing import ONE_GIB, ready, turn
 from tests.unit.rm.test_rm_revisions import update
 from tests.unit.rm.test_rm_services import Spread, ask, restart, same_when_rebuilt, scale, service, serving, tasks_of
 from wire.states import ContainerReason as Reason
@@ -138,7 +138,7 @@ def test_a_successor_knows_that_a_pause_was_ended_before_anything_has_started(cl
     leader = ready(cluster)
     job = service(cluster, leader, 8)
     fail(cluster, leader, job, 0)
-    other = cluster.submit({"name": "other", "resources": {"memory_mib": 1024, "vcores_milli": 1000}})
+    other = cluster.submit(ONE_GIB | {"name": "other"})
     leader.round()
     assert len(cluster.live(other)) == 1, "it has the place"
     ask(cluster, "restart", job, attempts=runs([(0, 1)]), one_by_one=False)
@@ -216,16 +216,16 @@ def test_a_new_revision_does_not_wait_for_what_the_one_before_has_earned(cluster
     assert (0, 6) in tasks_of(cluster, job)
 
 
-def test_an_update_does_not_say_that_all_run_what_some_are_still_to_start(cluster: MemoryCluster) -> None:
+def test_an_update_does_not_say_that_all_run_what_one_is_still_to_start(cluster: MemoryCluster) -> None:
     leader = ready(cluster)
-    job = service(cluster, leader, 8)
-    fail(cluster, leader, job, 0)
-    other = cluster.submit({"name": "other", "resources": {"memory_mib": 1024, "vcores_milli": 1000}})
-    leader.round()
-    assert len(cluster.live(other)) == 1, "it has the place"
+    job = cluster.submit(ONE_GIB | {"name": "web", "count": 9}, kind="service")
+    turn(cluster, leader)
+    assert len(cluster.live(job)) == 8, "all that there is room for"
     update(cluster, job, 1, command=["two"], rules={"deadline_s": 0.0})
-    turn(cluster, leader, 24)
-    assert cluster.events(job, "updated") == ["no task runs another revision than 2; 1 task of it still to start"]
+    turn(cluster, leader, 30)
+    assert cluster.events(job, "updated") == [
+        "no task runs another revision than 2 any more; 1 task is still to start"
+    ]
 
 
 def test_what_fails_once_more_when_it_was_restarted_is_not_told_as_a_success(cluster: MemoryCluster) -> None:
@@ -254,7 +254,7 @@ def test_what_fails_once_more_when_it_was_restarted_is_not_told_as_a_success(clu
 def test_what_was_stopped_and_finds_no_place_has_not_started_again(cluster: MemoryCluster) -> None:
     leader = ready(cluster)
     job = service(cluster, leader, 8)
-    other = cluster.submit({"name": "other", "resources": {"memory_mib": 1024, "vcores_milli": 1000}}, priority=9)
+    other = cluster.submit(ONE_GIB | {"name": "other"}, priority=9)
     restart(cluster, job, 0)
     turn(cluster, leader, 4)
     assert len(cluster.live(other)) == 1 and (0, 2) not in tasks_of(cluster, job)
