@@ -111,8 +111,8 @@ def _containers(rows: Federation, own: SubCluster, c: Changes) -> None:
             _tasks(rows, block)
     for _, job_id, group, index in c.forgiven:
         if (group, index) in rows.tasks.get(job_id, {}):
-            task_state, attempts, _, *last = rows.tasks[job_id][group, index]
-            rows.tasks[job_id][group, index] = (task_state, attempts, 0, *last)
+            state, attempts, _, last, at_us = rows.tasks[job_id][group, index]
+            rows.tasks[job_id][group, index] = (state, attempts, 0, last, at_us)
 
 
 def _tasks(rows: Federation, block: np.ndarray) -> None:

@@ -299,9 +299,7 @@ def group_entry(job: JobIdentity, no: int, g: StoredGroup, numbers: dict[str, in
     body = partial(_template, job, g, log_max, master)
     secrets = tuple(dict.fromkeys(secret.name for secret in g.secrets))
     checked = g.health_check is not None
-    return GroupEntry(
-        run, shape, body, g.timeout_s, constraints(job.kind, g), g.held, checked=checked, secrets=secrets
-    )
+    return GroupEntry(run, shape, body, g.timeout_s, constraints(job.kind, g), g.held, checked=checked, secrets=secrets)
 
 
 def _template(job: JobIdentity, g: StoredGroup, log_max: int, master: bool) -> bytes:

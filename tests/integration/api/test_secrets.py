@@ -79,10 +79,8 @@ def test_a_value_is_told_to_the_container_that_may_have_it_and_nowhere_else(worl
     assert "hydra secret" not in everything() and VALUE not in everything() and "PASSWORD" in everything()
     put(world, value="newer")
     assert given(world, live)["secrets"] == {"db": "newer"}  # the next attempt of a service asks again
-    assert deleted(world) == [
-        f"your job {row.pk} names it; tasks that start from now on fail until you put it again: "
-        "hydractl secret put db"
-    ]
+    (told,) = deleted(world)
+    assert told.startswith(f"your job {row.pk} names it; tasks that start from now on fail until you put it again: ")
     assert given(world, live) == {"secrets": {}, "wrong": {"db": "was deleted since the job was submitted"}}
     kept = AuditEntry.objects.filter(action__startswith="secret.").order_by("pk")
     assert [(each.action, each.target, each.after) for each in kept] == [

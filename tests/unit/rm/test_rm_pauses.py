@@ -14,9 +14,7 @@ PASSWORD = {"secrets": [{"name": "db-password", "env": "PASSWORD"}]}
 KEYS = {"secrets": [{"name": name, "path": name} for name in ("a", "b", "c", "d")]}
 
 
-def fail(
-    cluster: MemoryCluster, leader: MemoryLeader, job: int, *tasks: int, reason: Reason = Reason.SECRET
-) -> None:
+def fail(cluster: MemoryCluster, leader: MemoryLeader, job: int, *tasks: int, reason: Reason = Reason.SECRET) -> None:
     """The attempts of these tasks fail by this reason, and their leader hears of it."""
     ids = {c.id for c in cluster.sub.containers.values() if c.job == job and c.task in tasks}
     assert cluster.nodes.finish(ContainerState.FAILED, ids) == len(ids) == len(tasks)
@@ -223,9 +221,7 @@ def test_an_update_does_not_say_that_all_run_what_one_is_still_to_start(cluster:
     assert len(cluster.live(job)) == 8, "all that there is room for"
     update(cluster, job, 1, command=["two"], rules={"deadline_s": 0.0})
     turn(cluster, leader, 30)
-    assert cluster.events(job, "updated") == [
-        "no task runs another revision than 2 any more; 1 task is still to start"
-    ]
+    assert cluster.events(job, "updated") == ["no task runs another revision than 2 any more; 1 task is still to start"]
 
 
 def test_what_fails_once_more_when_it_was_restarted_is_not_told_as_a_success(cluster: MemoryCluster) -> None:

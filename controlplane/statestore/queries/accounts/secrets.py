@@ -11,7 +11,6 @@ from controlplane.statestore.models import Secret
 from wire.nodeapi import Secrets
 from wire.states import JobState
 
-
 NAMED = 3  # of the jobs and schedules that name a secret, so many of each are told
 _NAMES_IT = "jsonb_path_exists({}, '$.groups[*].secrets[*].name ? (@ == $name)', %(found)s::jsonb)"
 # What was asked of a service, and its home has not begun yet, counts. The index of an account's jobs has their states.
