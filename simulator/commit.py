@@ -109,10 +109,14 @@ def _containers(rows: Federation, own: SubCluster, c: Changes) -> None:
     for blocks in (c.tasks_first, c.tasks_again):
         for block in blocks:
             _tasks(rows, block)
-    for _, job_id, group, index in c.forgiven:
-        if (group, index) in rows.tasks.get(job_id, {}):
-            state, attempts, _, last, at_us = rows.tasks[job_id][group, index]
-            rows.tasks[job_id][group, index] = (state, attempts, 0, last, at_us)
+    _forgive(rows, c)
+
+
+def _forgive(rows: Federation, c: Changes) -> None:
+    for _, job, group, index in c.forgiven:
+        if (group, index) in rows.tasks.get(job, {}):
+            state, attempts, _, last, at_us = rows.tasks[job][group, index]
+            rows.tasks[job][group, index] = (state, attempts, 0, last, at_us)
 
 
 def _tasks(rows: Federation, block: np.ndarray) -> None:
