@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, quote, urlsplit
 from client import answers
 from client.transport import Transport
 from contract.accounts import Account, JoinTokenLine, NewToken, Token
-from contract.secrets import Secret
+from contract.secrets import Secret, SecretDeleted
 from contract.system import AuditEntry, Component
 
 _ACCOUNTS = "/api/v1/accounts"
@@ -98,9 +98,10 @@ class AccountCalls:
         at = f"{_SECRETS}/{quote(name, safe='')}"
         return answers.read(Secret, self._transport.request("PUT", at, json={"value": value}).json())
 
-    def delete_secret(self, name: str) -> None:
-        """Tasks that start later and name it fail."""
-        self._transport.request("DELETE", f"{_SECRETS}/{quote(name, safe='')}")
+    def delete_secret(self, name: str) -> SecretDeleted:
+        """Tasks that start later and name it fail: the answer's ``warnings`` have whose."""
+        answer = self._transport.request("DELETE", f"{_SECRETS}/{quote(name, safe='')}")
+        return answers.read(SecretDeleted, answer.json() if answer.content else {"name": name})  # an older server
 
     def join_tokens(self) -> list[JoinTokenLine]:
         """Tokens with which nodes and sub-clusters could register now; never their text."""

@@ -6,7 +6,8 @@ from typing import Annotated
 from pydantic import AfterValidator, SecretStr, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
-from contract.base import Answer, Page, Request
+from contract.base import ALL_SAID, Answer, Page, Request
+from contract.problems import FieldError
 
 VALUE_MAX = 64 << 10  # bytes of a value; one variable of a process may have twice as many
 
@@ -38,6 +39,15 @@ class Secret(Answer):
     name: str
     created_at: dt.datetime
     changed_at: dt.datetime
+
+
+class SecretDeleted(Answer):
+    """``warnings``: which jobs that have not ended, and which schedules, of the account name it; a few of each."""
+
+    model_config = ALL_SAID
+
+    name: str
+    warnings: list[FieldError] = []
 
 
 class SecretList(Page):

@@ -103,12 +103,20 @@ def _containers(rows: Federation, own: SubCluster, c: Changes) -> None:
         for cid in block["id"].tolist():
             del live[cid]
         unwell = block[block["state"] != ContainerState.SUCCEEDED]
-        for job, cid, state, reason in unwell[["job", "id", "state", "reason"]].tolist():
+        for job, cid, *how in unwell[["job", "id", "state", "reason", "exit_code"]].tolist():
             if job in rows.jobs:
-                rows.ends[job][cid] = (state, reason)
+                rows.ends[job][cid] = tuple(how)
     for blocks in (c.tasks_first, c.tasks_again):
         for block in blocks:
             _tasks(rows, block)
+    _forgive(rows, c)
+
+
+def _forgive(rows: Federation, c: Changes) -> None:
+    for _, job, group, index in c.forgiven:
+        if (group, index) in rows.tasks.get(job, {}):
+            state, attempts, _, last, at_us = rows.tasks[job][group, index]
+            rows.tasks[job][group, index] = (state, attempts, 0, last, at_us)
 
 
 def _tasks(rows: Federation, block: np.ndarray) -> None:

@@ -141,7 +141,7 @@ class Federation:
         self.jobs: dict[int, Json] = {}
         self.groups: dict[int, list[list[Any]]] = {}
         self.tasks: defaultdict[int, dict[tuple[int, int], tuple[int, int, int, int, int]]] = defaultdict(dict)
-        self.ends: defaultdict[int, dict[int, tuple[int, int]]] = defaultdict(dict)
+        self.ends: defaultdict[int, dict[int, tuple[int, int, int]]] = defaultdict(dict)
         self.asks: dict[tuple[int, int, int], Ask] = {}
         self.health: dict[int, bool] = {}
         self.counts: defaultdict[Key, dict[int, int]] = defaultdict(dict)  # admitted jobs, by sub-cluster

@@ -143,7 +143,7 @@ class SimulatedStore:
 
     def last_ends(self, jobs: Collection[int]) -> list[LastEndRow]:
         """Of a back-off that is over by now nothing is told."""
-        well = (int(ContainerState.SUCCEEDED), 0)
+        well = (int(ContainerState.SUCCEEDED), 0, 0)
         since_us = self.rows.clock.now_us() - int(BACKOFF_MAX_S * 1e6)
         return [
             LastEndRow(job, group, index, *self.rows.ends.get(job, {}).get(container, well), at_us)

@@ -8,7 +8,9 @@ from typing import Annotated
 
 import typer
 
+from client.answers import to_json
 from client.commands.common import complete_secret, connected
+from client.commands.dryrun import warn
 from client.errors import client_error
 from client.looking import Looking, WatchOption, listed, picking, sorting
 from client.screen import Column, Format, OutputOption, noted, told
@@ -72,10 +74,11 @@ def list_secrets(
 
 @secret.command("delete")
 def delete_secret(ctx: typer.Context, name: NameArgument, output: OutputOption = Format.table) -> None:
-    """Forget it. What runs keeps it; tasks that start later and name it fail, and their stderr says so."""
+    """Forget it, and say which jobs and schedules name it. What runs keeps it; tasks that start later fail."""
     with connected(ctx) as client:
-        client.delete_secret(name)
-    noted({"deleted": name}, f"secret {name} is deleted", output)
+        answer = client.delete_secret(name)
+    warn(answer.warnings)
+    noted({"deleted": name, "warnings": to_json(answer.warnings)}, f"secret {name} is deleted", output)
 
 
 def register(app: typer.Typer) -> None:

@@ -95,7 +95,10 @@ def restart(
     index: Annotated[int | None, typer.Argument(metavar="[INDEX]", help="Of one task, which starts at once.")] = None,
     output: OutputOption = Format.table,
 ) -> None:
-    """Start a service's task again; or all of a group or of the job, each when the one before it serves again."""
+    """Start a service's task again; or all of a group or of the job, each when the one before it serves again.
+
+    What pauses since it failed starts at once.
+    """
     what = "all of it" if group is None else group if index is None else f"{group}/{index}"
     with connected(ctx) as client:
         _told(client.restart(job, group, index), f"asked to restart {what}", output)

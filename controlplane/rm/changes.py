@@ -1,5 +1,6 @@
 """What one round changes, gathered while it runs and written in one transaction."""
 
+import datetime as dt
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -54,6 +55,8 @@ class Changes:
     tasks_first: list[np.ndarray] = field(default_factory=list)
     tasks_again: list[np.ndarray] = field(default_factory=list)
     transitions: list[np.ndarray] = field(default_factory=list)
+    # of tasks whose failures do not count any more: day of the job's submission, job, group, index
+    forgiven: list[tuple[dt.date, int, int, int]] = field(default_factory=list)
     jobs: dict[int, "JobEntry"] = field(default_factory=dict)
     begun: list["JobEntry"] = field(default_factory=list)  # of ``jobs``, those whose first container has begun
     over: list["JobEntry"] = field(default_factory=list)  # and those that have ended
@@ -93,7 +96,7 @@ class Changes:
             self.new or self.moved or self.ended or self.jobs or self.groups or self.asks or self.guests
             or self.reports or self.home_events or self.reports_read or self.events or self.nodes or self.intents
             or self.tasks_again or self.admissions is not None or self.master_groups or self.master_events
-            or self.rehomed or self.strayed or self.services
+            or self.rehomed or self.strayed or self.services or self.forgiven
         )  # fmt: skip
 
     @property

@@ -151,6 +151,7 @@ class LastEndRow(NamedTuple):
     task: int
     state: int
     reason: int
+    exit_code: int
     at_us: int
 
 

@@ -6,8 +6,9 @@ have been started, so that a task costs seven bytes, and none before it starts.
 
 import heapq
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -93,6 +94,7 @@ class GroupRun:
     next_fresh: int = 0  # tasks from here on were never started
     to_retry: deque[int] = field(default_factory=deque)  # to start again, now
     backing_off: list[tuple[float, int]] = field(default_factory=list)  # heap: (due, index)
+    paused: AttemptEnd | None = None  # the last end that made a task pause
     running: int = 0
     succeeded: int = 0
     failed: int = 0
@@ -115,6 +117,11 @@ class GroupRun:
     def claimed(self) -> int:
         """Tasks that were started, or handed to another sub-cluster to be."""
         return self.next_fresh - len(self.to_retry)
+
+    @property
+    def idle(self) -> int:
+        """Tasks of a service that do not run now, nor were handed to others to run."""
+        return self.count - int((self.task_state[: self.count] == TaskState.RUNNING).sum())
 
     @property
     def unfinished(self) -> int:
@@ -297,7 +304,7 @@ class GroupRun:
         late = [(e, at) for e, at in ends if self.task_state[e.index] == TaskState.PENDING and self._backoff_s(e)]
         rests = {e.index for e, _ in late}
         self.to_retry = deque(index for index in waiting.tolist() if index not in rests)
-        for e, at in late:
+        for e, at in sorted(late, key=itemgetter(1)):
             self._retry(e, at)
         # Every attempt but a task's last was tried again, and so was the last of one that waits.
         self.retried = int(np.maximum(self.launches.astype(np.int64) - 1, 0).sum())
@@ -352,9 +359,20 @@ class GroupRun:
     def _retry(self, e: AttemptEnd, now: float) -> None:
         delay = self._backoff_s(e)
         if delay:
+            self.paused = e
             heapq.heappush(self.backing_off, (now + delay, e.index))
         else:
             self.to_retry.append(e.index)
+
+    def end_pauses(self, tasks: Collection[int]) -> list[int]:
+        """Let those of these tasks that pause start now, as if none of their attempts had failed: which these are."""
+        over = [index for _, index in sorted(self.backing_off) if index in tasks]
+        if over:
+            self.backing_off = [start for start in self.backing_off if start[1] not in tasks]
+            heapq.heapify(self.backing_off)
+            self.failures[over] = 0
+            self.to_retry.extend(over)
+        return over
 
     def _backoff_s(self, e: AttemptEnd) -> float:
         """Exponential back-off: first * 2 ** (failures - 1), at most the longest; 0 where the task is not to blame.

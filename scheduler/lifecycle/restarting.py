@@ -14,9 +14,10 @@ Attempt = tuple[int, int]  # a task, and which of its attempts
 
 @dataclass(slots=True)
 class Restarts:
-    """now: attempts that are to end, whatever else goes on. queue: of its tasks only the first ``width`` are ever down
-    for it; one leaves when a later attempt of it serves. unsure: were handed to another sub-cluster, which may begin
-    them as it knew them then; those belong to the queue. by: who asked last.
+    """now: attempts that are to end, whatever else goes on; one leaves when a later attempt of its task has begun.
+    queue: of its tasks only the first ``width`` are ever down for it; one leaves when a later attempt of it serves.
+    unsure: were handed to another sub-cluster, which may begin them as it knew them then; those belong to the queue.
+    by: who asked last.
     """
 
     now: list[Attempt] = field(default_factory=list)
@@ -51,7 +52,7 @@ class Restarts:
         serves: whether this attempt of this task runs, and is healthy as far as its group is asked.
         """
         before = len(self.now), len(self.queue), len(self.unsure)
-        self.now = [attempt for attempt in self.now if lives(run, attempt)]
+        self.now = [attempt for attempt in self.now if is_last(run, attempt) and not run.surplus(attempt[0])]
         self.unsure = [attempt for attempt in self.unsure if lives(run, attempt)]
         self.queue += [attempt for attempt in self.unsure if not run.remote[attempt[0]]]
         self.unsure = [attempt for attempt in self.unsure if run.remote[attempt[0]]]
@@ -61,9 +62,13 @@ class Restarts:
 
 def lives(run: GroupRun, attempt: Attempt) -> bool:
     """Whether the attempt is its task's last, has begun, and has not ended as far as the group knows."""
+    return is_last(run, attempt) and bool(run.task_state[attempt[0]] == TaskState.RUNNING)
+
+
+def is_last(run: GroupRun, attempt: Attempt) -> bool:
+    """Whether its task has had no later attempt, as far as the group knows."""
     task, number = attempt
-    known = task < len(run.task_state)
-    return known and run.task_state[task] == TaskState.RUNNING and int(run.launches[task]) == number
+    return task < len(run.launches) and int(run.launches[task]) == number
 
 
 def living(run: GroupRun) -> list[Attempt]:

@@ -85,7 +85,7 @@ SELECT job_id, group_no, index AS task, state, attempts, failures FROM statestor
 """
 # The row of an attempt that ran elsewhere is a little older than its task's. A stable time lets days be left out.
 LAST_ENDS = f"""
-SELECT t.job_id, t.group_no, t.index AS task, h.state, h.reason,
+SELECT t.job_id, t.group_no, t.index AS task, h.state, h.reason, t.exit_code,
        (extract(epoch FROM t.finished_at) * 1e6)::bigint AS at_us
   FROM statestore_task t JOIN statestore_container_history h ON h.id = t.container_id
  WHERE t.job_id = ANY(%(jobs)s) AND t.submitted_on = ANY(%(days)s) AND t.state = {_PENDING} AND t.failures > 0
@@ -138,6 +138,12 @@ INSERT INTO statestore_task SELECT DISTINCT ON (submitted_on, job_id, group_no, 
 ON CONFLICT (submitted_on, job_id, group_no, index) DO UPDATE SET state = EXCLUDED.state,
     attempts = EXCLUDED.attempts, failures = EXCLUDED.failures, container_id = EXCLUDED.container_id,
     exit_code = EXCLUDED.exit_code, finished_at = EXCLUDED.finished_at
+"""
+FORGIVE = """
+UPDATE statestore_task t SET failures = 0 FROM unnest(%s::date[], %s::bigint[], %s::smallint[], %s::int[])
+    AS v(submitted_on, job_id, group_no, index)
+ WHERE (t.submitted_on, t.job_id, t.group_no, t.index) = (v.submitted_on, v.job_id, v.group_no, v.index)
+   AND t.submitted_on = ANY(%s::date[])
 """
 UPDATE_JOBS = """
 UPDATE statestore_job j SET state = v.state, epoch = %s, message = v.message, priority = v.priority, queue = v.queue,

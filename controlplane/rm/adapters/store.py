@@ -325,6 +325,9 @@ class PostgresStore:
         if c.tasks_again:
             self._copy(queries.COPY_TASKS_AGAIN, np.concatenate(c.tasks_again))
             self.connection.execute(queries.UPSERT_TASKS)
+        if c.forgiven:
+            columns = [list(column) for column in zip(*c.forgiven, strict=True)]
+            self.connection.execute(queries.FORGIVE, (*columns, sorted({*columns[0]})))
 
     def _end(self, ended: np.ndarray) -> None:
         """From the live table into the history. The rows must be those the memory knows, or it is rebuilt."""

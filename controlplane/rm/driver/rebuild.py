@@ -141,7 +141,7 @@ def _last_ends(store: Store, jobs: dict[int, JobEntry]) -> dict[tuple[int, int],
     """By group, the ends after which a back-off may not be over yet. What ran long enough to need none did not fail."""
     found: dict[tuple[int, int], list[tuple[AttemptEnd, float]]] = defaultdict(list)
     for row in store.last_ends(jobs):
-        end = AttemptEnd(row.task, ContainerState(row.state), ContainerReason(row.reason), 0, 0.0)
+        end = AttemptEnd(row.task, ContainerState(row.state), ContainerReason(row.reason), row.exit_code, 0.0)
         found[row.job_id, row.group_no].append((end, row.at_us / 1e6))
     return found
 

@@ -59,11 +59,11 @@ class GroupEntry:
 
     template: makes the text of what they run; it is as long as the job's files are many, and most groups wait.
     row: its row of the ask table. partition: its position among the memory's.
-    Of a job at home elsewhere, ``run`` is a ``GuestRun``. checked: its containers have a health check. Of a service,
-    asked_us: when its number of tasks was last asked for, 0 if never; restarts: tasks that are to start again; former:
-    digests of templates of other revisions, which attempts that have not begun yet may name; former_rows: of the ask
-    table, with the shapes that containers of other revisions have; standing_in: so many of its tasks, the last, serve
-    while others restart.
+    Of a job at home elsewhere, ``run`` is a ``GuestRun``. checked: its containers have a health check; secrets: what
+    they get, by name. Of a service, asked_us: when its number of tasks was last asked for, 0 if never; restarts: tasks
+    that are to start again; former: digests of templates of other revisions, which attempts that have not begun yet may
+    name; former_rows: of the ask table, with the shapes that containers of other revisions have; standing_in: so many
+    of its tasks, the last, serve while others restart.
     """
 
     run: GroupRun
@@ -83,6 +83,7 @@ class GroupEntry:
     finished_us: int = 0
     needs_template: bool = False  # it is known to somebody who counts (``memory.templates``)
     checked: bool = False
+    secrets: tuple[str, ...] = ()
     asked_us: int = 0
     restarts: Restarts = field(default_factory=Restarts)
     former: list[bytes] = field(default_factory=list)
@@ -127,6 +128,7 @@ class GroupEntry:
     def revise(self, other: "GroupEntry") -> None:
         """Run what the other one says from now on."""
         self.template, self.timeout_s, self.checked = other.template, other.timeout_s, other.checked
+        self.secrets = other.secrets
         self.shape, self.amounts, self.constraints = other.shape, other.amounts, other.constraints
         self._digest, self.published_at = b"", -1e9
 
@@ -295,9 +297,9 @@ def group_entry(job: JobIdentity, no: int, g: StoredGroup, numbers: dict[str, in
     )
     shape = np.array(g.resources, np.int64)
     body = partial(_template, job, g, log_max, master)
-    return GroupEntry(
-        run, shape, body, g.timeout_s, constraints(job.kind, g), g.held, checked=g.health_check is not None
-    )
+    secrets = tuple(dict.fromkeys(secret.name for secret in g.secrets))
+    checked = g.health_check is not None
+    return GroupEntry(run, shape, body, g.timeout_s, constraints(job.kind, g), g.held, checked=checked, secrets=secrets)
 
 
 def _template(job: JobIdentity, g: StoredGroup, log_max: int, master: bool) -> bytes:

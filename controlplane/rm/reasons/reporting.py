@@ -182,8 +182,9 @@ class ReasonReporter:
             if due is None or row >= len(self.waiting) or self.waiting[row]:
                 continue
             same = self.reported.key[row] == m.asks.key[row] and self.reported.limits[row] == _BACKOFF
+            same = same and group.reason is not None and group.reason["waiting"] == len(group.run.backing_off)
             if not (same and self.reported.at[row] == due):
-                group.reason = back_off(group, due - now, len(group.run.backing_off)) | {"at": moment(now)}
+                group.reason = back_off(key[0], group, due - now) | {"at": moment(now)}
                 self.reported.key[row], self.reported.limits[row], self.reported.at[row] = (
                     m.asks.key[row],
                     _BACKOFF,

@@ -18,6 +18,7 @@ from controlplane.rm.steps import services
 from controlplane.rm.steps.outcome import emit_event
 from scheduler.lifecycle.restarting import Restarts, living
 from scheduler.lifecycle.rollout import Rollout, RolloutRules
+from wire.counts import counted
 
 KEPT = 10  # revisions of a job
 CLUSTER = "the cluster"  # takes back what has failed
@@ -85,6 +86,9 @@ def _begin(m: Memory, store: Store, c: Changes, job: JobEntry, history: list[Jso
         m.revise(job, group, fresh.groups[group.run.no])
     m.admission_queue.enter(job, known=True)
     for group in changed:
+        # What failed was another revision; until those have begun, not all run this one.
+        over = services.end_pauses(m, c, job, group, range(group.run.count))
+        group.restarts.now += [(task, int(group.run.launches[task])) for task in over]
         services.stand_in(m, store, c, job, group, rules.max_surge)
         services.carry_out(m, c, job, group)
     m.rolling[job.id] = job
@@ -139,8 +143,14 @@ def go_on(m: Memory, store: Store, c: Changes, log_max: int) -> None:
             del m.rolling[job.id]
         elif why := rollout.failed(c.at_us):
             _take_back(m, store, c, job, rollout, why, log_max)
-        elif not any(job.groups[no].restarts.queue or job.groups[no].restarts.unsure for no in rollout.groups):
+        elif not any(_under_way(job.groups[no]) for no in rollout.groups):
             _done(m, store, c, job, rollout)
+
+
+def _under_way(group: GroupEntry) -> bool:
+    """Whether some of its own tasks are still to start again."""
+    r, own = group.restarts, group.run.count - group.standing_in
+    return bool(r.queue or r.unsure) or any(task < own for task, _ in r.now)
 
 
 def _done(m: Memory, store: Store, c: Changes, job: JobEntry, rollout: Rollout) -> None:
@@ -152,7 +162,11 @@ def _done(m: Memory, store: Store, c: Changes, job: JobEntry, rollout: Rollout) 
         if group.standing_in:
             services.stand_in(m, store, c, job, group, 0)
             services.carry_out(m, c, job, group)
-    emit_event(c, job, "updated", f"all tasks run revision {rollout.revision}")
+    told = f"all tasks run revision {rollout.revision}"
+    if away := sum(job.groups[no].run.idle for no in rollout.groups):
+        still = counted(away, "task is", "tasks are")
+        told = f"no task runs another revision than {rollout.revision} any more; {still} still to start"
+    emit_event(c, job, "updated", told)
 
 
 def _take_back(m: Memory, store: Store, c: Changes, job: JobEntry, rollout: Rollout, why: str, log_max: int) -> None:

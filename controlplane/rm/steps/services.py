@@ -5,7 +5,7 @@ new leader, and a sub-cluster that runs some of the tasks for another, stop the 
 nothing, and what comes late is known by its time, or by the attempts it names.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from controlplane.rm.changes import Changes
@@ -14,9 +14,9 @@ from controlplane.rm.memory.memory import Memory
 from controlplane.rm.ports import Store
 from controlplane.rm.steps import moving, remote
 from controlplane.rm.steps.outcome import emit_event
-from scheduler.lifecycle.restarting import Attempt, attempts, lives
+from scheduler.lifecycle.restarting import Attempt, attempts, is_last, lives
 from wire.counts import counted
-from wire.states import JobState, Want
+from wire.states import JobState, TaskState, Want
 
 LOOK_US = 1_000_000  # between two looks at what serves, while tasks restart one after the other
 Json = dict[str, Any]
@@ -88,17 +88,38 @@ def stand_in(m: Memory, store: Store, c: Changes, job: JobEntry, group: GroupEnt
 def restart(m: Memory, c: Changes, job: JobEntry, asked: Json) -> None:
     """Stop these attempts, gracefully, so that their tasks start again; one after the other if it is asked so.
 
-    asked: ``group``, ``attempts`` as ``restarting.runs`` has them, ``one_by_one``, ``by`` whom. Attempts that have
-    ended meanwhile are left out.
+    asked: ``group``, ``attempts`` as ``restarting.runs`` has them, ``one_by_one``, ``by`` whom. Tasks that pause since
+    theirs has ended start now, all at once. Attempts that others have followed are left out.
     """
     group = _group_of(job, asked)
-    known = [a for a in attempts(asked["attempts"]) if lives(group.run, a)] if group else []
-    news = [a for a in known if a not in group.restarts.named] if group else []
-    if group is None or not known:
+    named = [a for a in attempts(asked["attempts"]) if is_last(group.run, a)] if group else []
+    if group is None or not named:
         return
     if asked["one_by_one"] and job.rollout is not None:
         emit_event(c, job, "not_restarted", f"revision {job.revision} is still being rolled out; ask again then")
         return
+    if over := end_pauses(m, c, job, group, {task for task, _ in named}):
+        tasks = named_tasks(group.run.name, over)
+        emit_event(c, job, "restart", f"{tasks} to start again, without the rest of the pause: {asked['by']}")
+    if known := [a for a in named if lives(group.run, a)]:
+        _restart(m, c, job, group, known, asked)
+
+
+def end_pauses(m: Memory, c: Changes, job: JobEntry, group: GroupEntry, tasks: Collection[int]) -> list[int]:
+    """Let those of these tasks that pause start now, and as new ones would when they fail; which these are."""
+    over = group.run.end_pauses(tasks)
+    if over:
+        key = job.id, group.run.no
+        c.forgiven += [(job.submitted_on, *key, index) for index in over]
+        m.stale.add(key)
+        c.groups[key] = group
+        m.placeable = True
+    return over
+
+
+def _restart(m: Memory, c: Changes, job: JobEntry, group: GroupEntry, known: list[Attempt], asked: Json) -> None:
+    """Stop these attempts, all of which live."""
+    news = [a for a in known if a not in group.restarts.named]
     group.restarts.add(known, asked["one_by_one"])
     group.restarts.by = asked["by"]
     if news:
@@ -168,7 +189,15 @@ def go_on(m: Memory, store: Store, c: Changes) -> None:
             del m.restarting[key]
             if job.rollout is not None:
                 continue
-            emit_event(c, job, "restarted", f"{group.run.name}: all that was asked for has started again")
+            emit_event(c, job, "restarted", f"{group.run.name}: all that was asked for has started again{_but(group)}")
+
+
+def _but(group: GroupEntry) -> str:
+    """What is to be told beside it: how many tasks have failed and do not run."""
+    run = group.run
+    own = slice(run.count)
+    failed = int(((run.task_state[own] == TaskState.PENDING) & (run.failures[own] > 0)).sum())
+    return f", but {counted(failed, 'task has', 'tasks have')} failed since and not started yet" if failed else ""
 
 
 def _widen(m: Memory, store: Store, c: Changes, job: JobEntry, group: GroupEntry, there: set[Attempt]) -> None:

@@ -1,12 +1,15 @@
 """One's own secrets: put, listed by name, deleted. No route for people answers a value, and none tells of others'."""
 
+from dataclasses import asdict
+
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from pydantic import TypeAdapter
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from contract.fields import SECRET_NAME, SecretName
-from contract.secrets import VALUE_MAX, Secret, SecretList, SecretRequest
+from contract.problems import FieldError
+from contract.secrets import VALUE_MAX, Secret, SecretDeleted, SecretList, SecretRequest
 from controlplane.statestore.actions import secrets as actions
 from controlplane.statestore.queries.accounts import secrets
 
@@ -44,8 +47,16 @@ class OwnSecret(View):
         answer = {"name": row.name, "created_at": row.created_at, "changed_at": row.changed_at}
         return Response(answer, status=201 if made else 200)
 
-    @extend_schema(operation_id="secrets_delete", parameters=[_IN_PATH], responses=answers({}) | {204: None})
+    @extend_schema(operation_id="secrets_delete", parameters=[_IN_PATH], responses=answers({200: SecretDeleted}))
     def delete(self, request: Request, name: str) -> Response:
         """Forget it. Tasks that run keep what they have; those that start later and name it fail, and say so."""
+        owner = account(request).pk
+        users = secrets.named_by(owner, name) if secrets.known(owner, {name}) else []
         actions.delete(actor(request), account(request), name)
-        return Response(status=204)
+        return Response({"name": name, "warnings": [asdict(_named(name, users))] if users else []})
+
+
+def _named(name: str, users: list[str]) -> FieldError:
+    text = f"{', '.join(users[:-1])} and {users[-1]} of yours name it" if users[1:] else f"your {users[0]} names it"
+    remedy = f"tasks that start from now on fail until you put it again: hydractl secret put {name}"
+    return FieldError("name", text, remedy)

@@ -44,6 +44,7 @@ class JobRestart(View):
 
         They get a signal, and are killed after their grace; it counts as no
         failure. The next one follows when the one before it runs again and, with a health check, has passed it.
+        Those that pause since they failed start at once.
         """
         job = changeable_job(request, job_id)
         asked = body(request, RestartRequest)

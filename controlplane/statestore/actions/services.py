@@ -42,7 +42,8 @@ def scale(actor: Actor, job: Job, group: str, count: int, by: str, claim: Callab
 
 
 def restart(actor: Actor, job: Job, group: str | None, index: int | None, by: str) -> None:
-    """Ask for the end of what runs of a task at once, or of all tasks of a group, or of all, one after the other."""
+    """Ask for the end of what runs of a task at once, or of all tasks of a group, or of all, one after the other; and
+    of the pauses of those that wait since they failed."""
     groups, said = _groups(job), job.services or {}
     if index is not None and group is None:
         raise Invalid("the request has errors", [FieldError("group", "is missing", "say which group the task is of")])
@@ -62,11 +63,18 @@ def restart(actor: Actor, job: Job, group: str | None, index: int | None, by: st
             told={"group": no, "index": index, "by": by},  # attempts may be many
         )
         for no, _ in chosen.values()
-        if (found := services.live(job, no, index))
+        if (found := _last(job, no, index))
     ]  # fmt: skip
     if not changes:
         raise Conflict("nothing of it runs now; what waits to start needs no restart")
     jobs.change(actor, changes)
+
+
+def _last(job: Job, group_no: int, task: int | None) -> list[tuple[int, int]]:
+    """The attempts of what runs of the group, or of this task of it, and the last ones of what may pause. Two queries,
+    in an order in which nothing is missed that ends between them."""
+    live = dict(services.live(job, group_no, task))
+    return sorted((dict(services.pausing(job, group_no, task)) | live).items())
 
 
 def update(actor: Actor, job: Job, asked: dict[str, Any]) -> None:

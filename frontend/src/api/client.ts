@@ -99,4 +99,4 @@ export const get = <T>(path: string, signal?: AbortSignal) => call<T>(API + path
 export const post = <T>(path: string, json?: unknown, headers?: Record<string, string>) =>
   call<T>(API + path, { method: "POST", json: json ?? {}, headers });
 export const put = <T>(path: string, json: unknown) => call<T>(API + path, { method: "PUT", json });
-export const remove = (path: string) => call<void>(API + path, { method: "DELETE" });
+export const remove = <T = void>(path: string) => call<T>(API + path, { method: "DELETE" });

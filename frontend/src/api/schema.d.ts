@@ -2559,6 +2559,12 @@ export interface components {
             created_at: string;
             name: string;
         };
+        /** @description ``warnings``: which jobs that have not ended, and which schedules, of the account name it; a few of each. */
+        SecretDeleted: {
+            name: string;
+            /** @default [] */
+            warnings: components["schemas"]["FieldError"][];
+        };
         SecretList: {
             next: string | null;
             previous: string | null;

@@ -48,6 +48,7 @@ export type MaintenanceWindow = Shapes["Maintenance"];
 export type Account = Shapes["Account"];
 export type Token = Shapes["Token"];
 export type Secret = Shapes["Secret"];
+export type SecretDeleted = Shapes["SecretDeleted"];
 export type KeptArtifactPage = Shapes["KeptArtifactPage"];
 export type Receiver = Shapes["Receiver"];
 export type ReceiverKept = Shapes["ReceiverKept"];

@@ -91,7 +91,7 @@ RULES: dict[tuple[str, str], Rule] = {
     ("PUT", "api/v1/me/secrets/<str:name>"): Rule(
         {r: 200 if s == 201 else s for r, s in SUBMITTED.items()}, {"value": "secret-name"}
     ),
-    ("DELETE", "api/v1/me/secrets/<str:name>"): Rule(OWN),
+    ("DELETE", "api/v1/me/secrets/<str:name>"): Rule({r: 200 if s == 204 else s for r, s in OWN.items()}),
     ("GET", "api/v1/me/receivers"): Rule(LISTED),
     ("PUT", "api/v1/me/receivers/<str:name>"): Rule(
         {r: 200 if s == 201 else s for r, s in SUBMITTED.items()}, {"webhook": "https://1.1.1.1/secret-name"}

@@ -24,6 +24,14 @@ def put(world: World, name: str = "db", value: str = VALUE, who: str = "tenant")
     return world[who]("PUT", f"me/secrets/{name}", {"value": value})
 
 
+def deleted(world: World, name: str = "db") -> list[str]:
+    """Delete it; what is warned of."""
+    answer = world["tenant"]("DELETE", f"me/secrets/{name}")
+    assert answer.status_code == 200 and answer.json()["name"] == name, answer.content
+    assert all(each["field"] == "name" for each in answer.json()["warnings"])
+    return [f"{each['message']}; {each['remedy']}" for each in answer.json()["warnings"]]
+
+
 def named(**fields: Any) -> dict[str, Any]:
     return job(groups=[{"name": "map", "command": ["true"], "secrets": SECRETS[:1]} | fields])
 
@@ -71,7 +79,8 @@ def test_a_value_is_told_to_the_container_that_may_have_it_and_nowhere_else(worl
     assert "hydra secret" not in everything() and VALUE not in everything() and "PASSWORD" in everything()
     put(world, value="newer")
     assert given(world, live)["secrets"] == {"db": "newer"}  # the next attempt of a service asks again
-    assert world["tenant"]("DELETE", "me/secrets/db").status_code == 204
+    (told,) = deleted(world)
+    assert told.startswith(f"your job {row.pk} names it; tasks that start from now on fail until you put it again: ")
     assert given(world, live) == {"secrets": {}, "wrong": {"db": "was deleted since the job was submitted"}}
     kept = AuditEntry.objects.filter(action__startswith="secret.").order_by("pk")
     assert [(each.action, each.target, each.after) for each in kept] == [
@@ -80,6 +89,30 @@ def test_a_value_is_told_to_the_container_that_may_have_it_and_nowhere_else(worl
         ("secret.put", "secret/tenant/db", {"new": False}),
         ("secret.delete", "secret/tenant/db", None),
     ]
+
+
+def test_who_deletes_one_is_told_who_names_it(world: World) -> None:
+    for name in ("db", "key"):
+        put(world, name)
+        put(world, name, who="submitter")
+    mine = [running(world, named())[0].pk for _ in range(5)]
+    running(world, named(), "submitter"), running(world, job())
+    service, _ = running(world, job(kind="service", groups=[{"name": "map", "command": ["true"]}]))
+    app = {"name": "app", "kind": "application", "master": {"command": ["am"], "secrets": SECRETS[1:]}}
+    for number, spec in enumerate((named(), app, job())):
+        asked = scheduled(name=f"s{number}", job=json.dumps(spec))
+        assert world["tenant"].post("schedules", asked).status_code == 201
+    Job.objects.filter(pk=mine[0]).update(state=JobState.KILLED)
+    (told,) = deleted(world)
+    three = ", ".join(f"job {number}" for number in mine[1:4])
+    assert told.startswith(f"{three}, other jobs and schedule s0 of yours name it; tasks")
+    update = {"revision": 1, "spec": named(secrets=SECRETS[1:]) | {"kind": "service"}}
+    assert world["tenant"]("PUT", f"jobs/{service.pk}/spec", update).status_code == 202
+    (told,) = deleted(world, "key")
+    assert told.startswith(f"job {service.pk} and schedule s1 of yours name it; "), "as it was asked to be"
+    put(world, "unused")
+    assert deleted(world, "unused") == []
+    assert world["tenant"]("DELETE", "me/secrets/unused").status_code == 404
 
 
 def test_a_node_gets_those_of_containers_it_holds_now(world: World) -> None:

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from controlplane.statestore import retention
-from controlplane.statestore.models import AuditEntry, Container, Intent, Job, TaskGroup
+from controlplane.statestore.models import AuditEntry, Container, Intent, Job, Task, TaskGroup
 from controlplane.statestore.queries.jobs import services
 from tests.integration.api.world import World, job
-from wire.states import ContainerState, JobState
+from wire.states import ContainerState, JobState, TaskState
 
 TWO = [{"name": name, "command": ["serve"], "count": 3} for name in ("web", "api")]
 
@@ -77,6 +77,22 @@ def test_a_restart_names_the_attempts_that_run_now(world: World) -> None:
     ]  # fmt: skip
     told = [e.after for e in AuditEntry.objects.filter(action="job.restart", target=f"job/{mine}").order_by("id")]
     assert len(told) == 4 and told[0] == {"group": 0, "index": 2, "by": "tenant"}, "the log has no list of attempts"
+
+
+def test_a_restart_names_the_last_attempts_of_what_pauses_too(world: World) -> None:
+    mine = service(world)
+    row, now = Job.objects.get(pk=mine), dt.datetime.now(dt.UTC)
+    for index, ago_s in ((0, 5), (1, 5), (2, 900)):
+        Task.objects.create(
+            submitted_on=row.submitted_at.date(), job_id=mine, group_no=0, index=index, state=TaskState.PENDING,
+            attempts=4, failures=4, container_id=index, exit_code=1, finished_at=now - dt.timedelta(seconds=ago_s),
+        )  # fmt: skip
+    running(mine, (0, 1, 5))
+    for index, status in ((0, 202), (1, 202), (2, 409), (None, 202)):
+        answer = world["tenant"].post(f"jobs/{mine}/restart", {"group": "web", "index": index})
+        assert answer.status_code == status, answer.content
+    asked = [i.payload for i in Intent.objects.filter(kind="restart").order_by("id")]
+    assert [a["attempts"] for a in asked] == [[[0, 1, 4]], [[1, 1, 5]], [[0, 1, 4], [1, 1, 5]]]
 
 
 def test_admins_of_the_queue_may_and_strangers_may_not(world: World) -> None:

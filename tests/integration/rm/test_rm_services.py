@@ -8,7 +8,7 @@ from django.utils import timezone
 from controlplane.rm.driver.readahead import made_ahead
 from controlplane.rm.ports import StoreDown
 from controlplane.statestore.actions import services
-from controlplane.statestore.models import Container, Endpoint, TaskGroup
+from controlplane.statestore.models import Container, Endpoint, Task, TaskGroup
 from controlplane.statestore.queries.jobs.live import live
 from tests.integration.rm.cluster import Cluster, Leading
 from tests.integration.rm.federation import SMALL, leading
@@ -72,6 +72,22 @@ def test_its_tasks_restart_one_after_the_other_as_their_nodes_find_them_healthy(
         turn(cluster, leader, seconds=1.1)
     assert attempts(job) == [(0, 2), (1, 2)]
     assert cluster.job(job).services == {} and cluster.group(job).failed == 0
+
+
+def test_a_restart_ends_a_pause_and_a_successor_knows(cluster: Cluster) -> None:
+    leader = leading(cluster)
+    job = cluster.submit(SMALL | {"name": "web", "count": 2}, kind="service")
+    turn(cluster, leader)
+    (container,) = Container.objects.filter(job_id=job, task_index=0)
+    assert cluster.nodes.finish(ContainerState.FAILED, {container.pk}) == 1
+    cluster.nodes.step()
+    leader.round()
+    assert attempts(job) == [(1, 1)] and leader.memory.jobs[job].groups[0].run.next_due is not None
+    services.restart(cluster.actor, cluster.job(job), "web", 0, "ann")
+    leader.round()
+    assert attempts(job) == [(0, 2), (1, 1)], "and no time has passed"
+    assert Task.objects.get(job_id=job).failures == 0
+    same_when_rebuilt(leader)
 
 
 def test_a_round_that_fails_has_changed_nothing_and_the_next_leader_does_it(cluster: Cluster) -> None:

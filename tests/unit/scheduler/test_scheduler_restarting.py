@@ -39,6 +39,17 @@ def test_what_is_asked_for_twice_keeps_its_turn_and_at_once_comes_before_it() ->
     assert r.queue == [(0, 1), (1, 1), (2, 4)]
 
 
+def test_what_is_to_end_now_is_waited_for_until_another_attempt_has_begun() -> None:
+    run, r = web(1, 1), Restarts()
+    r.add([(0, 1), (1, 1)], one_by_one=False)
+    run.task_state[0] = TaskState.PENDING
+    assert not r.advance(run, lambda task, attempt: False) and r.now == [(0, 1), (1, 1)]
+    run.task_state[0], run.launches[0] = TaskState.PENDING, 2
+    assert r.advance(run, lambda task, attempt: False) and r.now == [(1, 1)], "it may have failed already"
+    run.scale(1)
+    assert r.advance(run, lambda task, attempt: False) and not r
+
+
 def test_tasks_that_the_service_has_no_more_are_not_waited_for() -> None:
     run, r = web(1, 1, 1), Restarts()
     r.add([(2, 1), (0, 1)], one_by_one=True)

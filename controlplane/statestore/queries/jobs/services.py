@@ -7,7 +7,10 @@ from typing import Any
 
 from django.db import connection
 
-from controlplane.statestore.models import Container, Job, TaskGroup
+from controlplane import clock
+from controlplane.statestore.models import Container, Job, Task, TaskGroup
+from scheduler.lifecycle.group import BACKOFF_MAX_S
+from wire.states import TaskState
 
 Attempt = tuple[int, int]
 Json = dict[str, Any]
@@ -46,6 +49,18 @@ def live(job: Job, group_no: int, task: int | None = None) -> list[Attempt]:
     found = Container.objects.filter(job_id=job.pk, group_no=group_no)
     found = found if task is None else found.filter(task_index=task)
     return list(found.order_by("task_index", "attempt").values_list("task_index", "attempt"))
+
+
+def pausing(job: Job, group_no: int, task: int | None = None) -> list[Attempt]:
+    """Tasks of the group, or that one, that may pause since their last attempt has ended. One query, of a key's part.
+
+    Some of them may run again by now.
+    """
+    since, day = clock.now() - dt.timedelta(seconds=BACKOFF_MAX_S), job.submitted_at.date()
+    found = Task.objects.filter(submitted_on=day, job_id=job.pk, group_no=group_no)
+    found = found if task is None else found.filter(index=task)
+    waiting = found.filter(state=TaskState.PENDING, finished_at__gt=since)
+    return list(waiting.order_by("index").values_list("index", "attempts"))
 
 
 def restarting(services: Json | None, group_no: int) -> int:

@@ -3,12 +3,13 @@ import { Button, Textarea, TextInput } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { put, remove, type ApiError } from "../../api/client";
-import type { Page, Secret } from "../../api/types";
+import type { Page, Secret, SecretDeleted } from "../../api/types";
 import { usePaletteCommands } from "../../app/palette/commands";
 import { hydractl } from "../../format/shell";
 import { ago, moment } from "../../format/units";
 import { useRead } from "../../live/hooks";
-import { Card, Command, Confirm, Empty, Failed, Loading, useNow } from "../../ui/parts";
+import { useModal } from "../../ui/modal";
+import { Card, Command, Confirm, Empty, Failed, Loading, Notice, useNow } from "../../ui/parts";
 
 const at = (name: string) => `/me/secrets/${encodeURIComponent(name)}`;
 
@@ -75,14 +76,27 @@ function Put({ known, onClose }: { known: string; onClose: () => void }) {
 
 function Delete({ name, onClose }: { name: string; onClose: () => void }) {
   const client = useQueryClient();
-  const end = useMutation<void, ApiError>({
-    mutationFn: () => remove(at(name)),
-    onSuccess: () => { void client.invalidateQueries({ queryKey: ["read", "/me/secrets"] }); onClose(); },
+  const end = useMutation<SecretDeleted, ApiError>({
+    mutationFn: () => remove<SecretDeleted>(at(name)),
+    onSuccess: (told) => { void client.invalidateQueries({ queryKey: ["read", "/me/secrets"] }); if (!told.warnings.length) onClose(); },
   });
+  if (end.data?.warnings.length) return <Deleted told={end.data} onClose={onClose} />;
   return (
     <Confirm title="Delete the secret" action="Delete" busy={end.isPending} error={end.error} onClose={onClose} onConfirm={() => end.mutate()}>
       <p>Tasks that start later and name <strong>{name}</strong> fail, and new jobs that do are refused. What runs keeps it.</p>
       <Command text={hydractl("secret", "delete", name)} />
     </Confirm>
+  );
+}
+
+/** What names it still. */
+function Deleted({ told, onClose }: { told: SecretDeleted; onClose: () => void }) {
+  const ref = useModal();
+  return (
+    <dialog ref={ref} className="ask" aria-label="The secret is deleted" onClose={onClose}>
+      <h2>The secret is deleted</h2>
+      {told.warnings.map((w) => <Notice key={w.message} kind="warn">{w.message}; {w.remedy}</Notice>)}
+      <div className="actions"><Button onClick={onClose}>Close</Button></div>
+    </dialog>
   );
 }

@@ -62,7 +62,7 @@ function useDoing(job: Job, what: What, errors: FieldError[]): Doing {
       const one = group && tasks !== null;
       return {
         title: `Restart tasks of job ${job.id}?`, action: "Restart", command: hydractl("restart", job.id, ...(group ? [name] : []), ...(one ? [tasks] : [])), body: { group: name || null, index: one ? tasks : null }, ready: !one || (tasks >= 0 && tasks < group.count),
-        text: <><p>{one ? "It gets SIGTERM, and SIGKILL after its grace time, and starts again at once." : "One task of a group after the other gets SIGTERM; the next one when the one before it runs again and has passed its health check."} It counts as no failure.</p>{groups(true)}{group && <TextInput type="number" label="Index of one task" description={`0 to ${group.count - 1}; empty: all of them`} min={0} max={group.count - 1} value={tasks ?? ""} onChange={(e) => setTasks(e.currentTarget.value === "" ? null : e.currentTarget.valueAsNumber)} />}</>,
+        text: <><p>{one ? "It gets SIGTERM, and SIGKILL after its grace time, and starts again at once." : "One task of a group after the other gets SIGTERM; the next one when the one before it runs again and has passed its health check."} It counts as no failure. What pauses since it failed starts at once.</p>{groups(true)}{group && <TextInput type="number" label="Index of one task" description={`0 to ${group.count - 1}; empty: all of them`} min={0} max={group.count - 1} value={tasks ?? ""} onChange={(e) => setTasks(e.currentTarget.value === "" ? null : e.currentTarget.valueAsNumber)} />}</>,
       };
     }
     case "rollback": return {
