@@ -1,1 +1,0 @@
-import{lt as e,ut as t}from"./index.714cfa364d9f.js";function n(n,r={getInitialValueInEffect:!0}){let i=t(n,r),{colorScheme:a}=e();return a===`auto`?i:a}export{n as t};
