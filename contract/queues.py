@@ -53,7 +53,7 @@ class Queue(Answer):
     max_priority: int
     default_priority: int
     used: Containers
-    pending: int  # containers asked for and not yet placed
+    pending: int  # containers asked for and not yet placed, here and below; where only your own are seen, here
     live_jobs: int
     running_jobs: int
     may_submit: bool  # you, with this token

@@ -34,6 +34,7 @@ OUTPUTS: list[Column[Output]] = [
 LimitOption = Annotated[int, typer.Option("--limit", "-n", min=0, help="At most so many; 0: all.")]
 GroupOption = Annotated[str | None, typer.Option("--group", "-g", help="Of this group only.")]
 IndexOption = Annotated[int | None, typer.Option("--index", "-i", min=0, help="Of this task of the group only.")]
+SOME_MISSING = 1  # what there is was stored
 MASTER = "master"  # the group of an application's own master
 NO_CHOICE = (None, None, None)  # of name, group and index
 NameArgument = Annotated[str | None, typer.Argument(metavar="[NAME]", help="Only outputs of this name.")]
@@ -94,11 +95,12 @@ def fetch(
     else:
         for path in stored:
             print(path)
-    missing = [each for each in _missing(of, found) if _chosen(each, name, group, index)]
+    missing = _missing(of, found, name, group, index)
     if missing:
         what = f"{len(missing):,} of {len(missing) + len(found):,} outputs are not there{'' if of.ended else ' yet'}"
         names = few([f"{each.name} of {each.group}/{each.index}" for each in missing])
         say(f"{what}: {names}. See: hydractl tasks {job}")
+        raise typer.Exit(SOME_MISSING)
 
 
 class _Named(NamedTuple):
@@ -109,12 +111,19 @@ class _Named(NamedTuple):
     name: str
 
 
-def _missing(job: JobDetail, found: list[Output]) -> list[_Named]:
-    """What tasks should leave and is not among ``found``; what is optional need not be."""
+def _missing(
+    job: JobDetail, found: list[Output], name: str | None, group: str | None, index: int | None
+) -> list[_Named]:
+    """What tasks should leave of what was chosen and is not among ``found``; what is optional need not be."""
     there = {(o.group, o.index, o.name) for o in found}
     said = {MASTER: job.spec.get("master") or {}} | {g["name"]: g for g in job.spec.get("groups", [])}
-    named = ((g, o) for g in job.groups for o in said.get(g.name, {}).get("outputs", []) if not o.get("optional"))
-    every = (_Named(g.name, index, o["name"]) for g, o in named for index in range(g.count))
+    every = (
+        _Named(g.name, at, o["name"])
+        for g in job.groups
+        for o in said.get(g.name, {}).get("outputs", [])
+        if group in (None, g.name) and name in (None, o["name"]) and not o.get("optional")
+        for at in (range(g.count) if index is None else range(index, min(index + 1, g.count)))
+    )
     return [each for each in every if each not in there]
 
 
@@ -132,7 +141,7 @@ def _nothing(job: JobDetail, *, chosen: bool) -> tuple[str, str]:
     return why, f"What its tasks did: hydractl tasks {job.id}"
 
 
-def _chosen(output: Output | _Named, name: str | None, group: str | None, index: int | None) -> bool:
+def _chosen(output: Output, name: str | None, group: str | None, index: int | None) -> bool:
     return (
         (name is None or output.name == name)
         and (group is None or output.group == group)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime as dt
+
 import typer
 from rich.progress_bar import ProgressBar
 from rich.table import Table
@@ -39,16 +41,22 @@ def _show(group: GroupExplanation) -> None:
         screen.print(cell(f"  {number}. {limit.text or limit.limit}"))
         if rows := _amounts(limit):
             screen.print(rows)
-    table = Table(box=None, pad_edge=False, show_header=False)
-    table.add_column(style="bold")
-    table.add_column(overflow="fold")
-    for name, text in _rest(reason, group):
-        table.add_row(f"  {name}", cell(text))
-    screen.print(table)
+    screen.print(_facts("  ", _rest(reason, group.as_of)))
     for place in group.elsewhere:
         why = place.reason.text if place.reason else "its resource manager has not said why yet"
         screen.print(cell(f"  {place.waiting:,} in {place.sub_cluster}: {why}"))
+        if place.reason:
+            screen.print(_facts("    ", _rest(place.reason, place.reason.at)))
     screen.print()
+
+
+def _facts(indent: str, named: list[tuple[str, str]]) -> Table:
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column(style="bold")
+    table.add_column(overflow="fold")
+    for name, text in named:
+        table.add_row(f"{indent}{name}", cell(text))
+    return table
 
 
 def _amounts(limit: WaitLimit) -> Table | None:
@@ -63,7 +71,7 @@ def _amounts(limit: WaitLimit) -> Table | None:
     return table
 
 
-def _rest(reason: WaitReason | None, group: GroupExplanation) -> list[tuple[str, str]]:
+def _rest(reason: WaitReason | None, as_of: dt.datetime | None) -> list[tuple[str, str]]:
     found = []
     if reason and (position := reason.position):
         jobs, containers = position.jobs_ahead, position.containers_ahead
@@ -74,8 +82,8 @@ def _rest(reason: WaitReason | None, group: GroupExplanation) -> list[tuple[str,
     if reason and (change := reason.change):
         now = "would start it now" if change.starts else "would help"
         found.append((now if change.what != "wait" else "to do", change.text))
-    if group.as_of:
-        found.append(("the same since", plain(group.as_of)))
+    if as_of:
+        found.append(("the same since", plain(as_of)))
     return found
 
 

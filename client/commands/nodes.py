@@ -74,7 +74,8 @@ def find(client: Client, text: str) -> Node:
     sub_cluster, _, name = text.rpartition("/")
     found = with_number(list(client.nodes(sub_cluster=sub_cluster or None, name=name)), text, client.node)
     if not found:
-        remedy = near(name, (n.name for n in client.nodes(sub_cluster=sub_cluster or None)), "hydractl nodes")
+        known = client.nodes(sub_cluster=sub_cluster or None)
+        remedy = near(text, (f"{n.sub_cluster}/{n.name}" if sub_cluster else n.name for n in known), "hydractl nodes")
         raise client_error(f"there is no node {text}", field_name="node", remedy=remedy)
     if len(found) > 1:
         names = ", ".join(f"{n.sub_cluster}/{n.name}{f' (number {n.id})' if str(n.id) == text else ''}" for n in found)

@@ -35,7 +35,7 @@ def queues(
     long: Annotated[bool, typer.Option("--long", "-l", help="Orderings and limits, in place of what is used.")] = False,
     tree: Annotated[bool, typer.Option("--tree", help="What each holds, wants and was given, as a tree.")] = False,
     matrix: Annotated[bool, typer.Option("--matrix", help="A branch in every sub-cluster.")] = False,
-    under: Annotated[str, typer.Option(help="With --matrix: the branch, as QUEUE.")] = "root",
+    under: Annotated[str | None, typer.Option(help="With --matrix: the branch, as QUEUE.")] = None,
     why: Annotated[str | None, typer.Option(help="Why this queue has the share that it has in each place.")] = None,
     sub_cluster: Annotated[str | None, typer.Option("--sub-cluster", "-s", help="With --tree: there only.")] = None,
     resource: ResourceOption = None,
@@ -46,13 +46,14 @@ def queues(
 ) -> None:
     """The queues: what each is guaranteed, may hold at most, uses and waits for."""
     axis, look = RESOURCES.get(resource or "", resource), Looking(sort, columns, watch)
-    if why and queue:
-        raise client_error("names its queue itself", field_name="why", remedy="Leave QUEUE out.")
+    for option, named in (("why", why), ("under", under)):
+        if named and queue:
+            raise client_error("names its queue itself", field_name=option, remedy="Leave QUEUE out.")
     with connected(ctx) as client:
         if why:
             _why(client.queue_detail(why, axis), output)
         elif matrix:
-            cells = partial(client.queue_matrix, queue or under, axis)
+            cells = partial(client.queue_matrix, queue or under or "root", axis)
             listed(cells, MATRIX, output, nothing="There is no queue of yours.", look=look)
         elif tree:
             rows = branch_of(queue, partial(client.queue_tree, sub_cluster))

@@ -59,7 +59,8 @@ def find(client: Client, text: str) -> Schedule:
         found = [each for each in found if each.owner == me] or found
     found = with_number(found, text, client.schedule)
     if not found:
-        remedy = near(name, (s.name for s in client.schedules(owner=owner or None)), "hydractl schedule list")
+        known = client.schedules(owner=owner or None)
+        remedy = near(text, (f"{s.owner}/{s.name}" if owner else s.name for s in known), "hydractl schedule list")
         raise client_error(f"there is no schedule {text}", field_name="schedule", remedy=remedy)
     if len(found) > 1:
         names = ", ".join(f"{s.owner}/{s.name}{f' (number {s.id})' if str(s.id) == text else ''}" for s in found)

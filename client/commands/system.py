@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import textwrap
 from collections.abc import Iterator
 from functools import partial
@@ -18,7 +17,7 @@ from contract.accounts import JoinTokenLine
 from contract.system import AuditEntry, Component
 
 join_token = typer.Typer(no_args_is_help=True, help="Tokens with which nodes and sub-clusters register.")
-CHANGED_MAX = 100
+CHANGED_MAX, MESSAGE_MAX = 100, 40
 _APART = ("message", "changes", "values")
 KINDS = ("node", "sub_cluster")
 
@@ -59,9 +58,13 @@ def changed(e: AuditEntry) -> str:
     what is other than before, as far as it fits a line; or a space."""
     before, after = (each if isinstance(each, dict) else {} for each in (e.before, e.after))
     why, changes = after.get("message"), after.get("changes")
-    parts = [f'"{why}"'] if why and isinstance(why, str) else []
+    parts = [f'"{_cut(why, MESSAGE_MAX)}"'] if why and isinstance(why, str) else []
     parts += map(str, changes) if changes and isinstance(changes, list) else _differing(before, after)
-    return textwrap.shorten(", ".join(parts), CHANGED_MAX, placeholder=" ...") or " "
+    return _cut(", ".join(parts), CHANGED_MAX) or " "
+
+
+def _cut(text: str, most: int) -> str:
+    return textwrap.shorten(text, most, placeholder=" ...")
 
 
 def _differing(before: dict[str, Any], after: dict[str, Any]) -> Iterator[str]:
@@ -73,9 +76,7 @@ def _differing(before: dict[str, Any], after: dict[str, Any]) -> Iterator[str]:
 
 
 def _said(value: Any) -> str:
-    if isinstance(value, (dict, list)):
-        return plain(value)
-    return "none" if value is None else value if isinstance(value, str) else json.dumps(value)
+    return "none" if value in (None, [], {}) else plain(value)
 
 
 PARTS: list[Column[Component]] = [

@@ -98,12 +98,13 @@ def _limit(o: Override, base: NormalLimit) -> Any:
         raise _wrong("change", f"{o.label} is nothing, and a percentage of it too", "give the value it is to have")
     factor = 1 + o.change["percent"] / 100
     share = base["share"]
-    over = [k for k in range(R) if share[k] * factor > 1 and share[k] < 1]  # what is all there is stays so
-    if over or (factor > 1 and not any(base["units"]) and all(part in (0, 1) for part in share)):
+    bounded = any(base["units"]) or any(0 < part < 1 for part in share)  # then what is all there is is no limit
+    over = [k for k in range(R) if share[k] * factor > 1 and share[k] < 1]
+    if over or (factor > 1 and not bounded):
         at = max(over or range(R), key=share.__getitem__)
         text = f"{o.label} would be {100 * share[at] * factor:g} % of the parent's {AXES[at]}"
         raise _wrong("change", text, f"use at most {100 * (1 / share[at] - 1):+g} %")
-    shares = [min(1.0, round(part * factor, 12)) for part in share]
+    shares = [part if bounded and part == 1 else round(part * factor, 12) for part in share]
     return written({"share": shares, "units": [int(units * factor) for units in base["units"]]})
 
 

@@ -18,6 +18,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from controlplane.statestore import nodeloads
+from scheduler.shares.tree import lineage
 from wire import desired, keys, status, summary
 from wire.summary import Summary
 
@@ -147,6 +148,16 @@ def summaries(sub_clusters: Iterable[int]) -> dict[int, Summary]:
         value = _summary(s, data) if data is not None else None
         if value is not None:
             found[s] = value
+    return found
+
+
+def waiting(told: Iterable[Summary]) -> dict[str, int]:
+    """How many containers wait in each queue and below it. Summaries tell it of the queue itself."""
+    found: dict[str, int] = {}
+    for each in told:
+        for path, use in each.queues.items():
+            for above in lineage(path) if use.pending else ():
+                found[above] = found.get(above, 0) + use.pending
     return found
 
 

@@ -137,6 +137,18 @@ def gathered(
     return np.maximum(capacity, used.sum(axis=1)), used, pending  # nodes may be lent, or overfull
 
 
+def startable(
+    pending: np.ndarray, limited: Sequence[Limited], partition: str, index: Mapping[str, int]
+) -> np.ndarray:
+    """Of what is pending in s sub-clusters, as ``gathered`` tells it, all but what no node there could ever hold."""
+    found = pending.copy()
+    for at, told in enumerate(limited):
+        paths, vain = told.in_vain(partition)
+        if paths:
+            np.subtract.at(found[at], all_nearest(index, paths), vain)
+    return np.maximum(found, 0)
+
+
 def put(session: psycopg.Connection, load: Load) -> bool:
     """Write the row of ``load.sub_cluster``; False when one of a higher epoch stands there, which is left alone."""
     numbers = [column.tolist() for column in (load.capacity, load.free, load.pending)]

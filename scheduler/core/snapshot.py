@@ -58,8 +58,8 @@ class Queues:
     asked for here; -1 without one. owed: (q, r) int64, the part of
     ``guaranteed`` for which others give way; all of it where None. settled: no
     queue is owed more than it holds. backfill: (q,) int8 ``Backfill``, read at
-    leaves; none where None. elsewhere: (q, r) bool, whether all of a maximum is
-    in other sub-clusters now; nowhere where None.
+    leaves; none where None. elsewhere: (q, r) bool, whether all that it
+    may hold is in other sub-clusters now; nowhere where None.
     """
 
     paths: list[str]

@@ -129,8 +129,9 @@ def _none_here(e: Explanation, queue: int, k: int) -> str:
     """Why a maximum leaves none of a resource here at all."""
     queues = e.s.queues
     if queues.elsewhere is not None and queues.elsewhere[queue, k]:
-        return f"The queue {queues.paths[queue]} is at its maximum, all of which is in other sub-clusters"
-    none = "its maximum is nothing, or a share of what its partition lacks"
+        none = "all that it may hold is in other sub-clusters"
+    else:
+        none = "its maximum is nothing, or a share of what its partition lacks"
     return f"The queue {queues.paths[queue]} may hold none here ({none})"
 
 

@@ -24,6 +24,7 @@ from scheduler.registry import BACKFILL
 from scheduler.shares.tree import QueueHierarchy, nearest
 
 UNLIMITED = np.iinfo(np.int64).max
+_Resolved = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]
 
 
 class QueueTree:
@@ -67,7 +68,7 @@ class QueueTree:
         self._capacities = [row.capacities for row in rows]
         self._limits: dict[str, QueueLimits] = {}
         self._unlimited: dict[str, np.ndarray] = {}
-        self._views: dict[str, tuple[bytes, tuple[np.ndarray, np.ndarray, np.ndarray]]] = {}
+        self._views: dict[str, tuple[bytes, _Resolved]] = {}
         self.partitions = ordered(policy.partitions)
         self.components: Components = stored(policy.components)
         self.target, self.pushed_us = policy.target, policy.pushed_us
@@ -111,12 +112,11 @@ class QueueTree:
 
         used: (q, R) int64, what each queue itself holds of the partition here.
         """
-        guaranteed, maximum, weight = self._resolved(partition, capacity)
-        assigned = self.shares.of(self, partition, guaranteed, maximum)
-        owed, elsewhere, by_size = None, None, maximum
+        guaranteed, maximum, weight, whole = self._resolved(partition, capacity)
+        assigned, owed = self.shares.of(self, partition, guaranteed, maximum), None
         if assigned is not None:
             guaranteed, owed, maximum = assigned
-            elsewhere = (maximum <= 0) & (by_size > 0)
+        elsewhere = None if whole is None else (maximum <= 0) & (whole > 0)
         return Queues(
             self.paths, self.parent, guaranteed, maximum, self.hierarchy.subtree_sums(used), weight, self.ordering,
             self.preemptable, owed=owed, settled=self.shares.settled(self), backfill=self.backfill,
@@ -134,18 +134,21 @@ class QueueTree:
             self._unlimited[partition] = unlimited(self.hierarchy, self._limits_of(partition))
         return self._unlimited[partition]
 
-    def _resolved(self, partition: str, capacity: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """(guaranteed, maximum, weight), kept until a capacity changes; callers must not write to them."""
+    def _resolved(self, partition: str, capacity: np.ndarray) -> _Resolved:
+        """(guaranteed, maximum, weight, maximum in all sub-clusters where there are others), kept until a capacity
+        changes; callers must not write to them."""
         before, after = self.elsewhere.get(partition, (np.zeros(R, np.int64),) * 2)
         key = np.concatenate((capacity, before, after)).tobytes()
         known = self._views.get(partition)
         if known is None or known[0] != key:
-            limits = self._limits_of(partition)
+            limits, whole = self._limits_of(partition), None
             if (before + after).any():
                 least, most = resolve_part(self.hierarchy, limits, capacity, before, before + capacity + after)
+                whole = self.whole(partition, capacity)[1]
             else:
                 least, most = resolve(self.hierarchy, limits, capacity)
-            known = self._views[partition] = (key, (least, most, weights(self.hierarchy, limits, self.weight, least)))
+            weight = weights(self.hierarchy, limits, self.weight, least)
+            known = self._views[partition] = (key, (least, most, weight, whole))
         return known[1]
 
     def _limits_of(self, partition: str) -> QueueLimits:

@@ -125,29 +125,25 @@ def tree_sums(fresh: list[loads.Load]) -> tuple[list[str], np.ndarray]:
 def _measured(rows: Rows, at: dt.datetime, names: dict[int, str]) -> None:
     """What nodes and leaders last said through Redis. Where one is silent, the whole is unknown."""
     found = bus.summaries(names)
-    waiting: dict[str, int] = {}
     for sub, summary in found.items():
         row = rows[SUB_CLUSTER + names[sub], at]
         used, cores, pending = summary.used_memory_mib, summary.used_cpu_milli, summary.pending_containers
         row.numbers.update(used_memory_mib=used, used_vcores_milli=cores, pending_containers=pending, n_measured=1)
-        for path, use in summary.queues.items():
-            waiting[path] = waiting.get(path, 0) + use.pending
     whole = rows[CLUSTER, at]
     for row in (rows[SUB_CLUSTER + names[sub], at] for sub in found):
         for column in ("used_memory_mib", "used_vcores_milli", "pending_containers"):
             whole.add(column, row.numbers[column])
     if found:
         whole.numbers["n_measured"] = 1
-        _waiting(rows, at, waiting)
+        _waiting(rows, at, bus.waiting(found.values()))
 
 
 def _waiting(rows: Rows, at: dt.datetime, waiting: dict[str, int]) -> None:
     """Containers that wait in each queue and below it."""
     for path, n in waiting.items():
-        for name in lineage(path) if n else ():
-            row = rows.get((QUEUE + name, at))
-            if row is not None:
-                row.add("pending_containers", n)
+        row = rows.get((QUEUE + path, at))
+        if row is not None:
+            row.add("pending_containers", n)
     for (scope, _), row in rows.items():
         if scope.startswith(QUEUE):
             row.numbers["n_measured"] = 1

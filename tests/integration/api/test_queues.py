@@ -2,8 +2,9 @@
 
 import datetime as dt
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -66,12 +67,19 @@ def session() -> psycopg.Connection:
     return _post[0].connection
 
 
+def gib(amounts: Iterable[int]) -> np.ndarray:
+    """Of each so many GiB, and a core for each GiB."""
+    return np.array([[n * GIB, n * 1000, *NOTHING[2:]] for n in amounts], np.int64).reshape(-1, len(AXES))
+
+
 def load(
-    sub: SubCluster, queues: dict[str, tuple[int, int]], capacity: tuple[int, int, int] = PLACE, vain: str = ""
+    sub: SubCluster,
+    queues: dict[str, tuple[int, int]],
+    capacity: tuple[int, int, int] = PLACE,
+    vain: Mapping[str, int] = MappingProxyType({}),
 ) -> None:
-    """A load row: queue -> GiB used, GiB wanted beyond; cores in proportion. vain: a queue that wants in vain."""
-    used = np.array([[u * GIB, u * 1000, *NOTHING[2:]] for u, _ in queues.values()], np.int64).reshape(-1, len(AXES))
-    pending = np.array([[w * GIB, w * 1000, *NOTHING[2:]] for _, w in queues.values()], np.int64).reshape(-1, len(AXES))
+    """A load row: queue -> GiB used, GiB wanted beyond; of these in vain."""
+    used, pending = (gib(amounts) for amounts in zip(*queues.values(), strict=True))
     cap = np.array((*capacity, *NOTHING[3:]), np.int64)
     part = PartitionLoad(cap, cap - used.sum(axis=0), list(queues), used, pending)
     tell = Load(
@@ -88,7 +96,7 @@ def load(
         cap - used.sum(axis=0),
         pending.sum(axis=0),
         {"": part},
-        Limited.of({"": ([VAIN + vain], pending[[list(queues).index(vain)]])} if vain else {}),
+        Limited.of({"": ([VAIN + path for path in vain], gib(vain.values()))}),
     )
     Lease.objects.update_or_create(
         pk=sub.pk, defaults={"epoch": 1, "holder": "test", "expires_at": dt.datetime(2120, 1, 1, tzinfo=dt.UTC)}
@@ -213,14 +221,36 @@ def test_a_sub_cluster_that_takes_nothing_back_is_named(federation: World) -> No
     assert both["reclaim"] == [] and both["text"].endswith("preemption is off in the policy.")
 
 
+def detail(world: World) -> Any:
+    return got(world, "operator", "queues/root.prod.etl/detail?resource=memory_mib")
+
+
 def test_a_queue_whose_tasks_no_node_could_hold_does_not_starve(federation: World) -> None:
     queues = in_force(session(), None)
     assert queues is not None
     assert [queue for queue, _ in starving_queues(queues, session())] == ["root.prod", "root.prod.etl"]
-    load(federation.west, {"root.lab": (60, 10), "root.free": (40, 0), "root.prod.etl": (0, 50)}, vain="root.prod.etl")
+    crowded = {"root.lab": (60, 10), "root.free": (40, 0), "root.prod.etl": (0, 50)}
+    load(federation.west, crowded, vain={"root.prod.etl": 50})
     assert starving_queues(queues, session()) == {}
     generate()
     assert columns(federation, "operator")["root.prod.etl"]["pending"] == 50, "it is asked for all the same"
+    (west,) = (p for p in detail(federation)["places"] if p["sub_cluster"] == "west")
+    assert west["why"].startswith("It wants nothing in west") and west["pending"]["memory_mib"] == 50 * GIB
+    assert "besides 50 GiB of memory that no node there could hold" in west["why"]
+
+
+def test_hunger_is_for_what_a_node_could_hold(federation: World) -> None:
+    crowded = {"root.lab": (60, 10), "root.free": (40, 0), "root.prod.etl": (0, 60)}
+    load(federation.west, crowded, vain={"root.prod.etl": 50})
+    generate()
+    Starvation.objects.update(since=dt.datetime.now(dt.UTC) - dt.timedelta(minutes=5))
+    standing.forget()
+    assert columns(federation, "operator")["root.prod.etl"]["starving"]["lacking"][0] == 10 * GIB
+    found = detail(federation)
+    assert "Below its guarantee by 10 GiB of memory" in found["starving"]["text"]
+    (west,) = (p for p in found["places"] if p["sub_cluster"] == "west")
+    wants = "It wants 10 GiB of memory in west: 0 MiB of memory in use, 10 GiB of memory waiting, besides 50 GiB"
+    assert west["rule"] == "demand" and west["why"].startswith(wants)
 
 
 def test_a_maximum_below_is_no_hunger_above(world: World) -> None:

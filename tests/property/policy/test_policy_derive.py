@@ -77,13 +77,14 @@ def test_what_comes_of_overrides_is_valid_and_as_they_say(case: tuple[Json, list
     assert not wrong or any(o.queue.count(".") == 1 and below(document, o.queue) for o in overrides), wrong
     old, new, named = guarantees(document), guarantees(made), {o.queue: o for o in overrides}
     for path, o in named.items():
+        bounded = any(units or 0 < share < 1 for share, units in old[path])
         for (share, units), (share_now, units_now) in zip(old[path], new[path], strict=True):
             if "to" in o.change:
                 assert (share_now, units_now) == (o.change["to"], 0)
             else:
                 factor = 1 + o.change["percent"] / 100
-                grown = share if share == 1 else share * factor
-                assert share_now == pytest.approx(min(grown, share * factor)) and units_now == int(units * factor)
+                assert share_now == pytest.approx(1 if bounded and share == 1 else share * factor)
+                assert units_now == int(units * factor)
     for path in old.keys() - named.keys() - {"root"}:
         up = path.rpartition(".")[0]
         beside = [o for o in overrides if o.queue.rpartition(".")[0] == up]
@@ -116,12 +117,18 @@ def test_siblings_shrink_in_proportion_and_no_more_than_they_must(parts: list[in
         assert share == pytest.approx(n / total * factor, abs=2e-6)
 
 
-def test_more_of_a_maximum_leaves_alone_what_it_does_not_limit() -> None:
+@pytest.mark.parametrize(("percent", "memory", "cores"), [(25, 2560, 0.625), (-20, 1638, 0.4)])
+def test_a_percentage_of_a_maximum_leaves_alone_what_it_does_not_limit(
+    percent: int, memory: int, cores: float
+) -> None:
     queues = {"a": {"maximum": {"memory_mib": "2 GiB", "vcores_milli": 0.5}}}
-    made = derive({"queues": queues}, [Override("root.a", "maximum", "", {"percent": 25})])
+    made = derive({"queues": queues}, [Override("root.a", "maximum", "", {"percent": percent})])
     (row,) = [row for row in flattened(parse(made).queues) if row.path == "root.a"]
     limit = row.capacities[""]["maximum"]
-    assert (limit["units"][0], limit["share"][1], limit["share"][2]) == (2560, 0.625, 1.0)
+    assert (limit["units"][0], limit["share"][1], limit["share"][2]) == (memory, cores, 1.0)
+
+
+def test_what_a_percentage_cannot_raise_is_refused() -> None:
     for maximum, named in (({"vcores_milli": 0.9}, "vcores_milli"), (1.0, "memory_mib")):
         with pytest.raises(Invalid, match=named):
             derive({"queues": {"a": {"maximum": maximum}}}, [Override("root.a", "maximum", "", {"percent": 25})])

@@ -96,6 +96,8 @@ def test_what_sub_clusters_may_hold_adds_up_to_what_the_federation_may(document:
         q = idle(tree, capacity)
         children = q.parent[:, None] == np.arange(len(tree.paths))
         assert (q.maximum <= capacity).all() and (q.guaranteed <= q.maximum).all()
+        if (whole - capacity).any():
+            assert q.elsewhere is not None and (q.elsewhere == (q.maximum <= 0) & (total.maximum > 0)).all()
         assert all((q.guaranteed[children[:, at]].sum(axis=0) <= q.guaranteed[at]).all() for at in range(len(children)))
         maximum, guaranteed, before = maximum + q.maximum, guaranteed + q.guaranteed, before + capacity
     depth = np.array([path.count(".") for path in tree.paths])[:, None]

@@ -202,6 +202,7 @@ def explain(cluster: Cluster, request: Request, number: str) -> Answer:
     for g in found["groups"]:
         reason = g.get("reason")
         known = only(g, "no", "name", "state") | {"pending": 4, "as_of": (reason or {}).get("at"), "reason": reason}
+        known["elsewhere"] = g.get("elsewhere", [])
         groups.append(said_by_the_api(GroupExplanation, **known))
     return 200, {}, {"job": found["id"], "state": found["state"], "waiting": None, "groups": groups}
 

@@ -22,7 +22,8 @@ def said(before: Any, after: Any) -> str:
         (None, {"queue": "root.prod", "level": "submit"}, "queue root.prod, level submit"),
         ({"role": "tenant"}, {"role": "operator"}, "role tenant -> operator"),
         ({"keep": 50, "zone": "UTC"}, {"keep": 50, "zone": "Europe/Oslo"}, "zone UTC -> Europe/Oslo"),
-        (None, {"active": False}, "active false"),
+        (None, {"active": False}, "active no"),
+        ({"submit": []}, {"submit": ["ada"]}, "submit none -> ada"),
         ({"priority": 0, "name": "x"}, {"priority": 5}, "priority 0 -> 5, name x"),
         ({"queue": "root.prod"}, None, "queue root.prod"),
         (None, None, " "),
@@ -49,3 +50,5 @@ def test_what_was_and_what_is(before: Any, after: Any, expected: str) -> None:
 def test_long_ones_are_cut_and_say_so() -> None:
     told = said({}, {"document": "line\n" * 1000})
     assert len(told) <= CHANGED_MAX and told.endswith(" ...") and "\n" not in told
+    why = said(None, {"message": "because " * 100, "changes": ["root.a weight 1 -> 3"]})
+    assert why == '"because because because because ...", root.a weight 1 -> 3', "a long reason hides no change"

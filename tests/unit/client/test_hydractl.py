@@ -219,38 +219,6 @@ def test_a_service_says_how_much_of_it_runs(cluster: Any, env: dict[str, str]) -
     assert "g: RUNNING 2 of 3 running\n" in said and "done" not in said
 
 
-def test_why_a_job_waits_is_told_for_people_and_programs(cluster: Any, env: dict[str, str]) -> None:
-    job = cluster.add_job({"name": "a", "groups": [{"name": "map"}, {"name": "sum"}]}, "RUNNING")
-    limit = {
-        "limit": "queue_maximum",
-        "text": "The queue root.a is at its maximum: 512 MiB of memory left, asked 1,024.",
-    }
-    job["groups"][0]["reason"] = {
-        "code": "queue_maximum", "text": limit["text"], "waiting": 4, "asked": {"memory_mib": 1024},
-        "at": "2026-01-02T03:04:05+00:00",
-        "limits": [limit | {"asked": {"memory_mib": 1024}, "available": {"memory_mib": 512}, "queue": "root.a"}],
-        "position": {"jobs_ahead": 1, "containers_ahead": 9},
-        "estimate": {"earliest_s": 40.0, "latest_s": None, "text": "In 40 s at the earliest."},
-        "change": {"what": "container", "starts": True, "text": "Ask for at most 512 MiB of memory per container."},
-    }  # fmt: skip
-    done = run(env, "explain", "1")
-    assert done.returncode == 0
-    for words in (
-        "map: 4 tasks wait", "1. The queue root.a is at its maximum", "512 of 1,024", "1 job with 9 containers",
-        "In 40 s at the earliest.", "would start it now", "at most 512 MiB",
-    ):  # fmt: skip
-        assert words in done.stdout, done.stdout
-    assert "sum" not in done.stdout, "nothing is known of it"
-    told = json.loads(run(env, "explain", "1", "-o", "json").stdout)
-    assert told["groups"][0]["reason"]["limits"][0]["queue"] == "root.a"
-    job["groups"][0]["reason"]["limits"][0]["available"] = {}
-    assert "of 1,024" not in run(env, "explain", "1").stdout, "who may not see what is left is told no number"
-    job["groups"][0]["reason"] = None
-    quiet = run(env, "explain", "1")
-    assert (quiet.stdout, "nothing of it waits" in quiet.stderr) == ("", True)
-    assert run(env, "explain", "99").returncode == 2
-
-
 def test_jobs_are_listed_for_people_and_programs(cluster: Any, env: dict[str, str]) -> None:
     cluster.add_job({"name": "[red]evil\x1b[2J", "groups": []})
     done = run(env, "jobs", "--state", "running")
@@ -464,7 +432,7 @@ def test_a_schedule_is_named_by_its_name_its_owner_or_its_number(cluster: Any, e
     assert [found(each) for each in ("nightly", "bob/nightly", "4", "night")] == ["1", "2", "4", "5"]
     assert "Name one of: bob/hourly, eve/hourly" in found("hourly")
     assert "there is no schedule weekly. See: hydractl schedule list" in found("weekly")
-    assert "Did you mean nightly or night? See: hydractl schedule list" in found("bob/nightlly")
+    assert "Did you mean bob/nightly or bob/night? See: hydractl schedule list" in found("bob/nightlly")
     env["_HYDRACTL_COMPLETE"] = "complete_bash"
     offered = run({**env, "COMP_WORDS": "hydractl schedule run hou", "COMP_CWORD": "3"}).stdout.split()
     assert set(offered) == {"hourly"}

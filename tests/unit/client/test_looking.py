@@ -229,7 +229,8 @@ def test_a_queue_is_shown_with_those_below_it(env: dict[str, str]) -> None:
     wrong = run(env, "queues", "roott")
     assert (wrong.returncode, wrong.stdout) == (2, "")
     assert "there is no queue roott that you may see. Did you mean root? See: hydractl queues" in wrong.stderr
-    assert "why: names its queue itself" in run(env, "queues", "root", "--why", "root").stderr
+    for option in ("--why", "--under"):
+        assert "names its queue itself" in run(env, "queues", "root", option, "root").stderr
 
 
 def test_tasks_and_containers_are_sorted_and_cut(cluster: Any, env: dict[str, str]) -> None:

@@ -12,6 +12,7 @@ RULES = ("demand", "idle", "maximum", "guarantee", "capacity", "weight", "size",
 class Cell:
     """One resource of a queue's whole subtree in a place, in units; ``all_`` is the sum over the places.
 
+    pending: waits, as far as a node there could hold it; vain: the rest.
     full: all of the place is given away. limit: the queue at whose maximum it
     is, itself or one above it; "" without. by_size: shares do not follow demand.
     sized: what it is guaranteed here by the place's size alone.
@@ -23,6 +24,7 @@ class Cell:
     assigned: bool
     used: int
     pending: int
+    vain: int
     share: int
     guaranteed_part: int
     ceiling: int
@@ -76,9 +78,12 @@ def said(axis: int, amount: int) -> str:
 
 
 def _amounts(c: Cell) -> str:
-    return (
-        f"wants {said(c.axis, c.wants)} in {c.place}: {said(c.axis, c.used)} in use, {said(c.axis, c.pending)} waiting"
-    )
+    used, pending = said(c.axis, c.used), said(c.axis, c.pending)
+    return f"wants {said(c.axis, c.wants)} in {c.place}: {used} in use, {pending} waiting{_vain(c)}"
+
+
+def _vain(c: Cell) -> str:
+    return f", besides {said(c.axis, c.vain)} that no node there could hold" if c.vain else ""
 
 
 def _demand(c: Cell) -> str:
@@ -89,9 +94,9 @@ def _demand(c: Cell) -> str:
 
 def _idle(c: Cell) -> str:
     if c.share <= c.little:
-        return f"It wants nothing in {c.place}, and nothing is idle there for it."
+        return f"It wants nothing in {c.place}{_vain(c)}, and nothing is idle there for it."
     part = f"{said(c.axis, c.share)} of what is idle there is its part, should work come"
-    return f"It wants nothing in {c.place} now; {part}."
+    return f"It wants nothing in {c.place} now{_vain(c)}; {part}."
 
 
 def _maximum(c: Cell) -> str:

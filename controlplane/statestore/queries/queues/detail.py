@@ -82,7 +82,7 @@ def _whole(now: FederationStanding, part: PartitionStanding, name: str, at: int,
     live, running = now.jobs[at].tolist()
     return {
         "used": _amounts(part.used[:, at].sum(axis=0)),
-        "pending": _amounts(part.pending[:, at].sum(axis=0)),
+        "pending": _amounts(part.asked[:, at].sum(axis=0)),
         "live_jobs": live,
         "running_jobs": running,
         "weight": about.weight,
@@ -144,7 +144,7 @@ def _place(now: FederationStanding, part: PartitionStanding, at: int, place: int
         "share": _amounts(part.share[place, at]),
         "guaranteed_part": _amounts(part.guaranteed_part[place, at]),
         "used": _amounts(part.used[place, at]),
-        "pending": _amounts(part.pending[place, at]),
+        "pending": _amounts(part.asked[place, at]),
         "rule": rule(c),
         "why": why(c) if seen.everything or _harmless(now, seen, c) else _PLAIN[rule(c)],
         "by_size": c.sized,

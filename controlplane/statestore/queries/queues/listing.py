@@ -20,7 +20,6 @@ from controlplane.statestore.queries.looks import shared
 from controlplane.statestore.queries.ownuse import JobCounts, OwnUse, own_use
 from controlplane.statestore.queries.paging import Cursor, Page, page
 from scheduler.core.nodeselection import Partition
-from scheduler.shares.tree import lineage
 from wire.resources import AXES
 from wire.states import LIVE_NODE_MAX
 from wire.summary import Summary
@@ -158,32 +157,23 @@ def capacities(partitions: tuple[Partition, ...]) -> dict[str, np.ndarray]:
 
 
 @shared
-def _summaries() -> list[Summary]:
-    return list(bus.summaries(list(SubCluster.objects.values_list("pk", flat=True))).values())
+def _told() -> tuple[list[Summary], dict[str, int]]:
+    """What the RMs last said, and by it how many containers wait in each queue and below it."""
+    found = list(bus.summaries(list(SubCluster.objects.values_list("pk", flat=True))).values())
+    return found, bus.waiting(found)
 
 
 def _use(paths: set[str]) -> dict[str, dict[str, int]]:
     """What each of these queues uses and how many containers wait there, or below it, as the RMs last said."""
     use: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
-    for summary in _summaries():
+    summaries, pending = _told()
+    for summary in summaries:
         for path in summary.queues.keys() & paths:
             for axis, amount in zip(AXES, summary.queues[path].amounts, strict=True):
                 use[path][axis] += amount
-    pending = _pending()
     for path in pending.keys() & paths:
         use[path]["pending"] = pending[path]
     return use
-
-
-@shared
-def _pending() -> dict[str, int]:
-    """How many containers wait in each queue and below it. RMs tell it of the queue itself."""
-    found: dict[str, int] = defaultdict(int)
-    for summary in _summaries():
-        for path, told in summary.queues.items():
-            for above in lineage(path) if told.pending else ():
-                found[above] += told.pending
-    return found
 
 
 @shared

@@ -131,7 +131,7 @@ def _place(now: FederationStanding, at: int, everything: bool) -> Json:
 
 
 def _moving(now: FederationStanding, seen: Sight, own: OwnUse | None, where: int | None) -> Json:
-    amounts = [_at(total(now, what), where) for what in ("used", "pending", "share", "guaranteed_part")]
+    amounts = [_at(total(now, what), where) for what in ("used", "asked", "share", "guaranteed_part")]
     columns = np.stack([a[seen.rows] for a in amounts], axis=1)  # (rows, 4, R)
     jobs = now.jobs[seen.rows].copy()
     see = seen.see[seen.rows]

@@ -78,7 +78,7 @@ def _row(now: FederationStanding, part: PartitionStanding, name: str, row: int, 
     axis = axis_of(now, part, row, resource)
     about = QueueRow.of(now, part, name, row, axis)
     cells = [cell(now, part, name, at, about) for at in range(len(now.places))]
-    columns = {what: getattr(part, what)[:, row].tolist() for what in ("share", "guaranteed_part", "used", "pending")}
+    columns = {what: getattr(part, what)[:, row].tolist() for what in ("share", "guaranteed_part", "used")}
     return {
         "path": now.tree.rows[row].path,
         "leaf": now.tree.rows[row].leaf,
@@ -86,6 +86,7 @@ def _row(now: FederationStanding, part: PartitionStanding, name: str, row: int, 
         "guaranteed": part.guaranteed[row].tolist(),
         "maximum": part.maximum[row].tolist(),
         **columns,
+        "pending": part.asked[:, row].tolist(),
         "rules": [rule(c) for c in cells],
     }
 
@@ -147,6 +148,7 @@ def cell(now: FederationStanding, part: PartitionStanding, name: str, place: int
         assigned=now.places[place].version > 0,
         used=int(part.used[place, q, k]),
         pending=int(part.pending[place, q, k]),
+        vain=int(part.vain[place, q, k]),
         share=int(part.share[place, q, k]),
         guaranteed_part=int(part.guaranteed_part[place, q, k]),
         ceiling=int(part.ceiling[place, q, k]),

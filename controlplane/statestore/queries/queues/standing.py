@@ -15,7 +15,8 @@ from django.db import connection
 
 from controlplane import clock
 from controlplane.statestore.capacities import DEFAULT, Limits, R, by_size, resolve
-from controlplane.statestore.loads import GONE, PartitionLoad, counts, gathered
+from controlplane.statestore.limited import NONE_LIMITED, Limited, unpacked
+from controlplane.statestore.loads import GONE, PartitionLoad, counts, gathered, startable
 from controlplane.statestore.models import Starvation
 from controlplane.statestore.packed import Table, unpack
 from controlplane.statestore.shares import UNLIMITED
@@ -39,8 +40,10 @@ SELECT s.id, s.name, s.state, coalesce(e.expires_at > clock_timestamp() AND e.ho
   LEFT JOIN statestore_shareassignment a ON a.sub_cluster_id = s.id
  WHERE s.state <> ALL(%s) ORDER BY s.id
 """
-_LOADS = "SELECT sub_cluster_id, body FROM statestore_load WHERE sub_cluster_id = ANY(%s::smallint[])"
-_SHARES = "SELECT sub_cluster_id, body FROM statestore_shareassignment WHERE sub_cluster_id = ANY(%s::smallint[])"
+_LOADS = "SELECT sub_cluster_id, body, limited FROM statestore_load WHERE sub_cluster_id = ANY(%s::smallint[])"
+_SHARES = """
+SELECT sub_cluster_id, body, NULL::bytea FROM statestore_shareassignment WHERE sub_cluster_id = ANY(%s::smallint[])
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,14 +73,15 @@ class PartitionStanding:
     """One partition over s places and q queues, whole subtrees, in units: (s, q, R) int64 unless said otherwise.
 
     capacity: (s, R). guaranteed, maximum: (q, R), of the whole. pending: beyond
-    used, own_pending: of the queue itself. share: what the queue was given there,
-    guaranteed_part: of it, ceiling: at most, ``UNLIMITED`` without. Zero where
-    nothing was assigned.
+    used, as far as nodes there could hold it; vain: what none could. own_pending:
+    of the queue itself. share: what the queue was given there, guaranteed_part: of
+    it, ceiling: at most, ``UNLIMITED`` without. Zero where nothing was assigned.
     """
 
     capacity: np.ndarray
     used: np.ndarray
     pending: np.ndarray
+    vain: np.ndarray
     own_pending: np.ndarray
     share: np.ndarray
     guaranteed_part: np.ndarray
@@ -86,6 +90,11 @@ class PartitionStanding:
     maximum: np.ndarray
     _by_size: Limits | None = None
     _weight: np.ndarray | None = None
+
+    @property
+    def asked(self) -> np.ndarray:
+        """All that waits."""
+        return self.pending + self.vain
 
     def weight(self, tree: PolicyTree, name: str) -> np.ndarray:
         """(q,) float64, also where the policy leaves it to the guarantee."""
@@ -133,10 +142,11 @@ class FederationStanding:
 
 
 class _Body(NamedTuple):
-    """What a row said. mark: the moment or version that it is of."""
+    """What a row said. mark: the moment or version that it is of. limited: of a load, what would not start."""
 
     mark: int
     tables: dict[str, Table]
+    limited: Limited
 
 
 @dataclass(slots=True)
@@ -206,15 +216,17 @@ def _follow(cursor: Any, known: dict[int, _Body], wanted: dict[int, int], sql: s
     changed = [sub for sub, mark in wanted.items() if sub not in known or known[sub].mark != mark]
     if changed:
         cursor.execute(sql, [changed])
-        for sub, body in cursor.fetchall():
-            known[sub] = _Body(wanted[sub], unpack(bytes(body)))
+        for sub, body, limited in cursor.fetchall():
+            known[sub] = _Body(wanted[sub], unpack(bytes(body)), unpacked(limited))
 
 
 def _part(tree: PolicyTree, places: list[SubClusterStanding], name: str) -> PartitionStanding:
     s, q = len(places), len(tree.rows)
     told = (_of(_known.loads, place.id, name) for place in places)
     loads = [None if table is None else PartitionLoad.of(table) for table in told]
-    capacity, used, pending = gathered(loads, [place.counts for place in places], tree.index)
+    capacity, used, asked = gathered(loads, [place.counts for place in places], tree.index)
+    limited = [_known.loads[place.id].limited if place.id in _known.loads else NONE_LIMITED for place in places]
+    pending = startable(asked, limited, name, tree.index)
     share, guaranteed_part = np.zeros((2, s, q, R), np.int64)
     ceiling = np.full((s, q, R), UNLIMITED)
     for at, place in enumerate(places):
@@ -230,12 +242,10 @@ def _part(tree: PolicyTree, places: list[SubClusterStanding], name: str) -> Part
             )
     guaranteed, maximum = resolve(tree.hierarchy, tree.limits[name], capacity.sum(axis=0))
     below_too = [
-        np.array([tree.hierarchy.subtree_sums(x) for x in amounts]).reshape(s, q, R) for amounts in (used, pending)
+        np.array([tree.hierarchy.subtree_sums(x) for x in amounts]).reshape(s, q, R)
+        for amounts in (used, pending, asked - pending)
     ]
-    all_used, all_pending = below_too
-    return PartitionStanding(
-        capacity, all_used, all_pending, pending, share, guaranteed_part, ceiling, guaranteed, maximum
-    )
+    return PartitionStanding(capacity, *below_too, pending, share, guaranteed_part, ceiling, guaranteed, maximum)
 
 
 def _of(known: Mapping[int, _Body], sub: int, name: str) -> Table | None:

@@ -59,6 +59,7 @@ function Elsewhere({ job, now }: { job: Job; now: number }) {
       <ul className="elsewhere">{rows.map((e) => (
         <li key={`${e.group}/${e.sub_cluster}`}>
           <Link href={`/fleet?sub=${encodeURIComponent(e.sub_cluster)}`}><b>{e.sub_cluster}</b></Link>: {count(e.waiting)} of {e.group} since {ago(e.since, now)}. {e.reason ? sentence(e.reason.text, e.reason.code) : "It has not answered yet."}
+          {e.reason && <Facts reason={e.reason} now={now} />}
         </li>))}</ul>
     </div>
   );
@@ -66,18 +67,24 @@ function Elsewhere({ job, now }: { job: Job; now: number }) {
 
 function GroupWaiting({ group, reason, now, reads, titled = false }: { group: Group; reason: WaitReason; now: number; reads: boolean; titled?: boolean }) {
   const limits = reason.limits?.length ? reason.limits : [{ limit: reason.code, text: reason.text ?? "", asked: {}, available: {} }];
-  const where = place(reason);
   return (
     <div className={titled ? undefined : "why"}>
       {!titled && <h3>{waitingLine(group)}</h3>}
       <ol className="limits">{limits.map((limit, i) => <Limit key={`${limit.limit}${i}`} limit={limit} code={reason.code} reads={reads} />)}</ol>
-      <dl className="why-facts small">
-        {where && <div><dt>Place</dt><dd>{where}</dd></div>}
-        {reason.estimate?.text && <div><dt>Starts</dt><dd>{reason.estimate.text}</dd></div>}
-        {reason.change?.text && <div><dt>{reason.change.starts ? "Would start it now" : "What helps"}</dt><dd>{reason.change.text}</dd></div>}
-        {reason.at && <div><dt>As of</dt><dd>{ago(reason.at, now)}</dd></div>}
-      </dl>
+      <Facts reason={reason} now={now} />
     </div>
+  );
+}
+
+function Facts({ reason, now }: { reason: WaitReason; now: number }) {
+  const where = place(reason);
+  return (
+    <dl className="why-facts small">
+      {where && <div><dt>Place</dt><dd>{where}</dd></div>}
+      {reason.estimate?.text && <div><dt>Starts</dt><dd>{reason.estimate.text}</dd></div>}
+      {reason.change?.text && <div><dt>{reason.change.starts ? "Would start it now" : "What helps"}</dt><dd>{reason.change.text}</dd></div>}
+      {reason.at && <div><dt>As of</dt><dd>{ago(reason.at, now)}</dd></div>}
+    </dl>
   );
 }
 
