@@ -20,11 +20,18 @@ class WholeFiles(FileSystemStorage):
     def get_available_name(self, name: str, max_length: int | None = None) -> str:
         return name
 
+    def room(self) -> int:
+        """Bytes that may still be written, so that what is to stay free of the disk does; fewer than none of a fuller
+        one. ``OSError`` where it cannot be looked at."""
+        there = Path(self.location)
+        there = next(each for each in (there, *there.parents) if each.exists())
+        return shutil.disk_usage(there).free - settings.HYDRA["artifacts_free_mib"] * (1 << 20)
+
     def _save(self, name: str, content: File) -> str:
         """``OSError`` when the disk has no room for it, or would have less left than is to stay free."""
         part = f"{PARTS}/{uuid4().hex}"
         Path(self.location).mkdir(parents=True, exist_ok=True)
-        if shutil.disk_usage(self.location).free - content.size < settings.HYDRA["artifacts_free_mib"] * (1 << 20):
+        if self.room() < content.size:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         try:
             super()._save(part, content)

@@ -28,7 +28,7 @@ from nodemanager.isolation import Isolation
 from nodemanager.localize import Cache, Localizer
 from nodemanager.log import note
 from nodemanager.mailbox import Background, Mailbox
-from nodemanager.membership import Membership
+from nodemanager.membership import Doubt, Membership
 from nodemanager.redisconnection import RedisConnection
 from nodemanager.state import Saved, StateFile
 from nodemanager.statusupdater import StatusUpdater
@@ -36,6 +36,7 @@ from wire import keys
 
 HEALTH_S = 5.0
 STATUS_FILE_S = 2.0  # how often run/status.json is renewed
+AWAY_S = 20.0  # without Redis, before it is asked whether it has moved
 LIST_S = 0.02  # how often the supervisor is looked for while there is none
 
 
@@ -129,8 +130,10 @@ class Agent:
             on_ready=self._connected,
             on_wake=self._woken,
             on_denied=self._denied,
-            on_unreachable=lambda why: note("warning", "Redis cannot be reached", redis=self.redis.url, why=why),
+            on_unreachable=self._unreachable,
         )
+        self.unreachable = ""  # why, as it was said
+        self.doubt = Doubt(self.membership.renew, AWAY_S)
         seq = max(saved.seq, int(clock.unix() * 1000))
         self.checkpoint = Checkpoint(StateFile(self.config.dir), self.core, self.membership, seq)
         self.updater = StatusUpdater(
@@ -275,8 +278,16 @@ class Agent:
 
     # --- Redis and the session
 
+    def _unreachable(self, why: str) -> None:
+        if why != self.unreachable:
+            note("warning", "Redis cannot be reached", redis=self.redis.url, why=why)
+        self.unreachable = why
+        self.doubt.rise(time.monotonic())  # it may have moved
+
     def _connected(self) -> None:
         note("info", "connected", redis=self.redis.url)
+        self.unreachable = ""
+        self.doubt.end()
         self.documents.restart()
         self.updater.publish_soon()
 

@@ -7,7 +7,7 @@ from typing import Any
 from nodemanager import events as ev
 from nodemanager.clock import Clock
 from nodemanager.log import note
-from nodemanager.membership import Membership
+from nodemanager.membership import Doubt, Membership
 from nodemanager.redisconnection import RedisConnection
 from wire import desired, keys, policy, template
 
@@ -32,6 +32,7 @@ class DocumentReader:
         self.due = 0.0  # when to look without a hint; s, monotonic
         self.last_document = self.last_policy = b""
         self.fetching: set[bytes] = set()
+        self.doubt = Doubt(membership.renew, 0.0)  # of the keys: the control plane's have changed
 
     def restart(self) -> None:
         """On a new connection: what was asked on an earlier one will not be answered."""
@@ -87,9 +88,10 @@ class DocumentReader:
             doc = desired.decode(answer, self.membership.session.node_id, self.membership.lease_keys)
         except desired.DesiredError as error:
             note("warning", "a desired document is refused", why=str(error))
-            if "unknown key" in str(error):
-                self.membership.renew()
+            if isinstance(error, desired.WrongKey):
+                self.doubt.rise(time.monotonic())
             return
+        self.doubt.end()
         self.last_document = answer
         self.dispatch(ev.DesiredRead(doc, time.monotonic(), self.clock.unix()))
 

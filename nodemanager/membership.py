@@ -1,5 +1,6 @@
 """The node's place in the cluster: it joins with its token, and renews its session whenever something refuses it."""
 
+import random
 import time
 from collections.abc import Callable
 
@@ -15,6 +16,7 @@ from wire.nodeapi import NodeSession
 
 JOIN_RETRY_S = (0.2, 0.5, 1.0, 2.0, 5.0)
 RENEW_S = 5.0  # least time between two session requests
+DOUBT_S = 60.0  # between two while all that is known is that something does not work
 
 
 def join(config: Config, isolation: Isolation, http: Http, saved: Saved) -> Saved:
@@ -61,6 +63,30 @@ def _register(config: Config, isolation: Isolation, http: Http, credential: str)
             note("warning", "not registered yet", why=why, control_plane=config.control_plane)
             time.sleep(JOIN_RETRY_S[min(attempt, len(JOIN_RETRY_S) - 1)])
             attempt += 1
+
+
+class Doubt:
+    """That the session is not what it was: what it says does not work. Asks for it again, less and less often.
+
+    first_s: how long to wait before it is asked for; up to half as long again, so that not all nodes ask together.
+    """
+
+    def __init__(self, renew: Callable[[], None], first_s: float) -> None:
+        self.renew, self.first_s = renew, first_s
+        self.end()
+
+    def end(self) -> None:
+        """It works."""
+        self.pause_s, self.ask_at = RENEW_S, float("-inf")
+
+    def rise(self, now: float) -> None:
+        """It does not work. now: s, monotonic."""
+        if self.ask_at < 0:
+            self.ask_at = now + self.first_s * random.uniform(1.0, 1.5)
+        if now >= self.ask_at:
+            self.renew()
+            self.ask_at = now + self.pause_s * random.uniform(1.0, 1.5)
+            self.pause_s = min(2 * self.pause_s, DOUBT_S)
 
 
 class Membership:

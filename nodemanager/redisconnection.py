@@ -45,7 +45,7 @@ def open_socket(url: str, ca_file: str) -> socket.socket:
 class RedisConnection:
     """``on_ready``: connected and authenticated. ``on_wake``: a hint. ``on_denied``: the user must be restored.
 
-    ``on_unreachable``: no connection comes about, and why; not again for the same reason before there was one.
+    ``on_unreachable``: no connection came about, and why; with every try.
     """
 
     def __init__(
@@ -61,7 +61,6 @@ class RedisConnection:
         self.selector, self.background = selector, background
         self.on_ready, self.on_wake = on_ready, on_wake
         self.on_denied, self.on_unreachable = on_denied, on_unreachable
-        self.unreachable = ""
         self.url = self.user = self.password = self.ca_file = ""
         self.channels: tuple[str, ...] = ()
         self.connection: socket.socket | None = None
@@ -99,9 +98,7 @@ class RedisConnection:
             connection = future.result()
         except OSError as error:
             self._schedule_retry()
-            if self.unreachable != str(error):
-                self.unreachable = str(error)
-                self.on_unreachable(self.unreachable)
+            self.on_unreachable(str(error))
             return
         self.connection = connection
         self.reader = hiredis.Reader()
@@ -115,7 +112,7 @@ class RedisConnection:
             if text.startswith(("WRONGPASS", "NOPERM", "NOAUTH")):
                 self.on_denied(text)
             return
-        self.ready, self.unreachable = True, ""
+        self.ready = True
         self.failures = 0
         self._send("SUBSCRIBE", *self.channels)
         self.on_ready()

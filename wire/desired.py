@@ -33,6 +33,10 @@ class DesiredError(ValueError):
     """The document or a lease in it may not be obeyed; the text says why."""
 
 
+class WrongKey(DesiredError):
+    """It is signed with a key that is not the one known by its number: a forgery, or the keys have changed."""
+
+
 @dataclass(frozen=True, slots=True)
 class Lease:
     """Leave to start one container on one node.
@@ -193,9 +197,9 @@ def verify(data: bytes, node_id: int, keys: Mapping[int, Key]) -> Verified:
         raise DesiredError(f"meant for node {node}, this is node {node_id}")
     key = keys.get(key_id)
     if key is None:
-        raise DesiredError(f"signed with the unknown key {key_id}")
+        raise WrongKey(f"signed with the unknown key {key_id}")
     if not hmac.compare_digest(key.mac(data[:-MAC_BYTES]), data[-MAC_BYTES:]):
-        raise DesiredError("the signature does not match")
+        raise WrongKey("the signature does not match")
     split = HEADER.size + n * ENTRY.size
     for at in range(split, len(data) - MAC_BYTES, LEASE_BYTES):
         _verify_lease(data, at, node_id, keys)
@@ -209,10 +213,10 @@ def _verify_lease(data: bytes, at: int, node_id: int, keys: Mapping[int, Key]) -
     (key_id,) = _LEASE_KEY.unpack_from(data, at + _LEASE_KEY_AT)
     key = keys.get(key_id)
     if key is None:
-        raise DesiredError(f"a lease is signed with the unknown key {key_id}")
+        raise WrongKey(f"a lease is signed with the unknown key {key_id}")
     container, node = _LEASE_START.unpack_from(data, at)
     if not hmac.compare_digest(key.mac(data[at:end]), data[end : end + MAC_BYTES]):
-        raise DesiredError(f"the signature of the lease for container {container} does not match")
+        raise WrongKey(f"the signature of the lease for container {container} does not match")
     if node != node_id:
         raise DesiredError(f"a lease is for node {node}, this is node {node_id}")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 import time
 from datetime import datetime, timedelta, tzinfo
 from functools import partial
@@ -192,16 +193,26 @@ def node_decommission(
     ctx: typer.Context,
     node: NodeArgument,
     *,
-    deadline: DeadlineOption = "1h",
+    deadline: Annotated[str | None, typer.Option("--deadline", help="As of drain; 1h.")] = None,
     message: MessageOption = "",
     now: Annotated[bool, typer.Option("--now", help="Without draining: what runs there starts elsewhere.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="With --now: do not ask.")] = False,
     wait: WaitOption = False,
     output: OutputOption = Format.table,
 ) -> None:
     """Drain a node; once it is empty it leaves for good. Its history stays."""
-    limit = deadline_s(deadline)
+    if now and deadline:
+        remedy = "leave it out, or --now, which waits for nothing"
+        raise client_error("does not go with --now", field_name="--deadline", remedy=remedy)
+    limit = deadline_s(deadline or "1h")
     with connected(ctx) as client:
-        n = client.decommission(find(client, node).id, deadline_s=limit, message=message, now=now)
+        n = find(client, node)
+        if now and n.containers and not yes and sys.stdin.isatty():
+            lost = counted(n.containers, "container runs", "containers run")
+            if not typer.confirm(f"{lost} on {n.sub_cluster}/{n.name} and would be lost at once. Do that?"):
+                say("Nothing was changed.")
+                raise typer.Exit(1)
+        n = client.decommission(n.id, deadline_s=limit, message=message, now=now)
         if wait:
             n = _wait(client, n)
     gone = now or n.state == "DECOMMISSIONED"

@@ -27,12 +27,20 @@ def health(
     sort: Annotated[str | None, sorting(PARTS)] = None,
     columns: Annotated[str | None, picking(PARTS)] = None,
     watch: WatchOption = None,
+    exit_code: Annotated[bool, typer.Option("--exit-code", help="End with 1 where a part does not do its duty.")] = False,
     output: OutputOption = Format.table,
 ) -> None:
     """Every part of the system, whether it does its duty, and what to do where not."""
     with connected(ctx) as client:
-        look = Looking(sort, columns, watch)
-        listed(client.components, PARTS, output, nothing="Nothing has reported.", look=look)
+        found: list[Component] = []
+
+        def read() -> list[Component]:
+            found[:] = client.components()
+            return found
+
+        listed(read, PARTS, output, nothing="Nothing has reported.", look=Looking(sort, columns, watch))
+    if exit_code and any(part.verdict == "bad" for part in found):
+        raise typer.Exit(1)
 
 
 def audit(

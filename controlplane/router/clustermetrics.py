@@ -16,6 +16,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.registry import Collector
 
 from controlplane import clock
+from controlplane.statestore.queries.federation import components
 from controlplane.statestore.series import gauges
 from controlplane.statestore.series.columns import CLUSTER, COUNTED, QUEUE, SUB_CLUSTER, WindowRow
 from controlplane.statestore.series.levels import window
@@ -23,6 +24,8 @@ from controlplane.statestore.series.sketch import ERROR, Sketch, unpacked, upper
 from wire.resources import OF_AXIS, RESOURCES
 
 FRESH_S = 5.0
+VERDICTS = ("good", "warn", "bad")
+PROCESSES = ("web", "worker", "beat")
 BUCKETS_S = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 14_400, 86_400)
 _SUB_CLUSTERS = """
 SELECT s.id, s.name, coalesce(l.expires_at > clock_timestamp() AND l.holder <> '', false)
@@ -84,6 +87,7 @@ def _families() -> Iterator[Metric]:
     most = int(settings.HYDRA["metrics_queues"])
     kept = queues[:most]
     totals = _totals([CLUSTER, *(SUB_CLUSTER + name for name in subs), *kept])
+    yield _verdicts()
     yield _one("hydra_policy_version", "Version of the policy in force", version)
     yield _one("hydra_queues_left_out", "Queues with something in them beyond those shown", len(queues) - len(kept))
     led = GaugeMetricFamily("hydra_sub_cluster_led", "Whether an RM leads it", labels=["sub_cluster"])
@@ -97,6 +101,19 @@ def _families() -> Iterator[Metric]:
     yield from _counters("sub_cluster", "", {name: totals.get(SUB_CLUSTER + name) for name in subs})
     yield from _counters("queue", "queue_", {s.removeprefix(QUEUE): totals.get(s) for s in kept})
     yield _latency({name: totals.get(SUB_CLUSTER + name) for name in subs})
+
+
+def _verdicts() -> Metric:
+    """As *System health* tells them. Of processes of one kind the worst: their names come and go."""
+    text = "Whether a part of the system does its duty: 0 it does, 1 is to be looked at, 2 it does not"
+    family = GaugeMetricFamily("hydra_component_verdict", text, labels=["kind", "name"])
+    worst: dict[tuple[str, str], int] = {}
+    for part in components.read():
+        of = part["kind"], "" if part["kind"] in PROCESSES else part["name"]
+        worst[of] = max(worst.get(of, 0), VERDICTS.index(part["verdict"]))
+    for of, value in worst.items():
+        family.add_metric(of, value)
+    return family
 
 
 def _one(name: str, text: str, value: float) -> Metric:

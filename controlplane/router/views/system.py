@@ -74,4 +74,4 @@ class Components(View):
     def get(self, request: Request) -> Response:
         """Every part of the system, whether it does its duty, and what to do where not. Operators and viewers."""
         require("cluster.view_all", request)
-        return whole(components.read(account(request)))
+        return whole(components.read())

@@ -245,6 +245,13 @@ def test_join_tokens_are_listed_and_revoked(world: World) -> None:
     assert operator.get("join-tokens").json()["results"] == []
 
 
+def test_a_disk_without_room_for_artifacts_is_told(world: World, settings: Any) -> None:
+    settings.HYDRA = settings.HYDRA | {"artifacts_free_mib": 1 << 40}
+    found = {(c["kind"], c["name"]): c for c in world["viewer"].get("components").json()["results"]}
+    assert found["store", "artifacts"]["verdict"] == "bad" and "are refused" in found["store", "artifacts"]["text"]
+    assert "HYDRA_ARTIFACT_DAYS" in found["store", "artifacts"]["remedy"]
+
+
 def test_components_say_what_is_wrong_and_what_helps(world: World) -> None:
     answer = world["viewer"].get("components")
     ComponentList.model_validate(answer.json(), extra="forbid")
@@ -254,5 +261,6 @@ def test_components_say_what_is_wrong_and_what_helps(world: World) -> None:
         found["rm", "west"]["verdict"] == found["nodes", "west"]["verdict"] == found["gpg", "gpg"]["verdict"] == "bad"
     )
     assert all(c["remedy"] for c in found.values() if c["verdict"] != "good")
+    assert found["store", "artifacts"]["verdict"] in ("good", "warn")
     SubCluster.objects.filter(name="east").update(state="decommissioned")
     assert ("rm", "east") not in {(c["kind"], c["name"]) for c in world["viewer"].get("components").json()["results"]}

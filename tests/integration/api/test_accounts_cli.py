@@ -64,8 +64,9 @@ def test_accounts_and_tokens_from_the_shell(world: World, hydractl: Shell) -> No
     assert hydractl("account", "revoke-token", "tenant", "leaked", token=operator).returncode == 0
     assert "leaked" not in hydractl("token", "list", token=tenant).stdout
 
-    health = hydractl("health", token=operator).stdout
-    assert "postgres" in health and "manage.py worker" in health
+    health = hydractl("health", token=operator)
+    assert "postgres" in health.stdout and "manage.py worker" in health.stdout and health.returncode == 0
+    assert hydractl("health", "--exit-code", token=operator).returncode == 1, "nobody leads"
     assert hydractl("health", token=tenant).returncode == 2
 
 

@@ -59,6 +59,16 @@ def test_the_cluster_in_numbers(world: World) -> None:
         assert found["hydra_allocation_latency_seconds_bucket", (("le", "600.0"), *label)] == 0
 
 
+def test_parts_that_do_not_do_their_duty_are_counted(world: World) -> None:
+    found = scraped(world)
+
+    def verdict(kind: str, name: str) -> float:
+        return found["hydra_component_verdict", (("kind", kind), ("name", name))]
+
+    assert [verdict("gpg", "gpg"), verdict("rm", "west"), verdict("worker", "")] == [2, 2, 2], "nobody runs"
+    assert verdict("store", "postgres") < 2
+
+
 def test_queues_are_bounded(world: World, settings: Any) -> None:
     settings.HYDRA = settings.HYDRA | {"metrics_queues": 5}
     put_load(world.west, {f"root.q{i}": i + 1 for i in range(20)})

@@ -375,6 +375,7 @@ ROUTES: list[tuple[str, Callable[..., Answer]]] = [
     (r"POST /auth/logout", lambda cluster, request: (204, {}, None)),
     (r"GET /nodes", nodes),
     (r"GET /nodes/(\d+)", node),
+    (r"POST /nodes/(\d+)/decommission", node),
     (r"GET /nodes/(\d+)/containers", node_containers),
     (r"GET /overview", lambda cluster, request: (200, {}, said_by_the_api(Overview, **cluster.overview))),
     (r"GET /me", lambda cluster, request: (200, {}, said_by_the_api(Me, username="ada", role="tenant"))),

@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -12,7 +13,9 @@ from client.commands.policy import read
 from client.errors import HydraError
 from client.hydractl import app
 from contract.nodes import Node, NodeMaintenance
+from tests import hydractl
 from tests.answers import answer, said_by_the_api
+from tests.terminals import Terminal
 
 
 @pytest.mark.parametrize(
@@ -91,6 +94,21 @@ def test_show_may_be_left_out_and_the_words_are_explained() -> None:
         assert run(app, words).exit_code == 0, words
     refused = run(app, ["--url", "http://127.0.0.1:1", "maintenance", "add", "west", "--start", "now"])
     assert refused.exit_code == 2
+
+
+def test_who_decommissions_at_once_is_asked(cluster: Any, env: dict[str, str], tmp_path: Path) -> None:
+    cluster.nodes = [{"id": 1, "name": "n1", "sub_cluster": "west", "state": "UP", "containers": 3}]
+    words = ("node", "decommission", "n1", "--now")
+    refused = hydractl.run((*words, "--deadline", "5m"), env)
+    assert (refused.returncode, "--deadline: does not go with --now" in refused.stderr) == (2, True), refused.stderr
+    with Terminal(words, env, tmp_path) as screen:
+        screen.shows(rb"3 containers run on west/n1 and would be lost at once")
+        screen.type("n\n")
+        screen.shows(rb"Nothing was changed")
+    assert not cluster.requests("POST", "/nodes/1/decommission")
+    hydractl.run((*words, "--yes"), env)
+    (sent,) = cluster.requests("POST", "/nodes/1/decommission")
+    assert sent.json["now"] is True
 
 
 def test_a_window_with_two_ends_and_a_policy_no_json_can_carry_are_refused_with_what_is_wrong(tmp_path: Path) -> None:

@@ -7,12 +7,13 @@ from typing import Any, Literal
 
 import redis
 from django.conf import settings
+from django.core.files.storage import storages
 from django.db import DatabaseError, connection
 
-from controlplane.accounts.models import User
 from controlplane.statestore import bus, posts
 from controlplane.statestore.models import Node, SubCluster
-from controlplane.statestore.queries.subclusters.listing import sub_clusters
+from controlplane.statestore.queries.subclusters.listing import all_sub_clusters
+from controlplane.wholefiles import WholeFiles
 from wire.states import NodeState
 
 Json = dict[str, Any]
@@ -38,12 +39,12 @@ SELECT l.holder, l.epoch, coalesce(l.expires_at > clock_timestamp(), false),
 _FEW_LOST = NodeState.LOST, NodeState.UNHEALTHY
 
 
-def read(user: User) -> list[Json]:
+def read() -> list[Json]:
     """Stores first, then who leads, then processes and nodes. Eight queries, and three short calls to Redis."""
-    found = [_postgres(), _redis("redis", settings.REDIS_URL), _redis("broker", settings.BROKER_URL)]
+    found = [_postgres(), _redis("redis", settings.REDIS_URL), _redis("broker", settings.BROKER_URL), *_artifacts()]
     if found[0]["verdict"] == "bad":
         return found
-    subs = [s for s in sub_clusters(user) if s["state"] != SubCluster.State.DECOMMISSIONED]
+    subs = [s for s in all_sub_clusters() if s["state"] != SubCluster.State.DECOMMISSIONED]
     found += [_rm(s) for s in subs] + [_gpg()] + _processes() + _nodes(subs)
     return found
 
@@ -104,6 +105,27 @@ def _redis(name: str, url: str) -> Json:
     if ms > STORE_SLOW_MS:
         return _item("store", name, "warn", f"It took {ms:.0f} ms to answer.", "look at its machine's load", **facts)
     return _item("store", name, "good", f"It answers in {ms:g} ms.", **facts)
+
+
+def _artifacts() -> list[Json]:
+    """The disk of files and outputs, where they lie on one."""
+    files = storages["default"]
+    if not isinstance(files, WholeFiles):
+        return []
+    try:
+        room = files.room()
+    except OSError as error:
+        return [_item("store", "artifacts", "bad", f"Their disk: {error.strerror}.", "look at that disk, or its mount")]
+    keeps = int(settings.HYDRA["artifacts_free_mib"])
+    facts = {"room_mib": max(0, room >> 20), "to_stay_free_mib": keeps}
+    if room >> 20 > keeps:
+        return [_item("store", "artifacts", "good", "Its disk has room.", **facts)]
+    remedy = "make room on it, or have less kept: HYDRA_ARTIFACT_DAYS"
+    if room > 0:
+        text = f"Its disk has room for {room >> 20} MiB more; then uploads and tasks' outputs are refused."
+        return [_item("store", "artifacts", "warn", text, remedy, **facts)]
+    text = f"Uploads and tasks' outputs are refused: less than {keeps} MiB of its disk are free."
+    return [_item("store", "artifacts", "bad", text, remedy, **facts)]
 
 
 def _rm(s: Json) -> Json:

@@ -27,7 +27,7 @@ Json = dict[str, Any]
 
 def sub_clusters(user: User) -> list[Json]:
     """Every sub-cluster with its leader, nodes and load; a tenant's own part of it. Few queries, mostly shared."""
-    return veil.sub_clusters(user, _all_sub_clusters())
+    return veil.sub_clusters(user, all_sub_clusters())
 
 
 def sub_cluster(user: User, name: str) -> Json | None:
@@ -38,7 +38,8 @@ def sub_cluster(user: User, name: str) -> Json | None:
 
 
 @shared
-def _all_sub_clusters() -> list[Json]:
+def all_sub_clusters() -> list[Json]:
+    """The same for who sees everything; nobody changes it."""
     return _sub_clusters(list(SubCluster.objects.order_by("id")))
 
 

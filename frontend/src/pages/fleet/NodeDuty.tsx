@@ -53,6 +53,7 @@ function Ask({ act, node, onClose }: { act: Act; node: Node; onClose: () => void
         <label className="row small"><input type="checkbox" checked={now} onChange={(e) => setNow(e.currentTarget.checked)} /> At once: what runs there is lost and starts again elsewhere</label>
       )}
       <TextInput label="Why" description="Owners of what moves read it" maxLength={255} value={message} onChange={(e) => setMessage(e.currentTarget.value)} />
+      {now && (node.containers ?? 0) > 0 && <Notice kind="warn">{count(node.containers ?? 0)} {node.containers === 1 ? "container runs" : "containers run"} there now and would be lost at once.</Notice>}
       {empties && !now && <Preview node={node} limit={limit} />}
       <Command text={hydractl(...words)} />
     </Confirm>

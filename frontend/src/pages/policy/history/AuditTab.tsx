@@ -59,8 +59,9 @@ function Filter({ label, placeholder, value, set }: { label: string; placeholder
 
 function Entry({ entry }: { entry: AuditEntry }) {
   const [before, after] = [mapping(entry.before), mapping(entry.after)];
-  const changes = Array.isArray(after.changes) ? after.changes.map(String) : [];
-  const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].filter((name) => !["changes", "values", "message"].includes(name));
+  const told = Array.isArray(after.changes) ? after.changes : [after.text ?? before.text];
+  const changes = told.filter((each) => typeof each === "string");
+  const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].filter((name) => !["changes", "values", "message", "text"].includes(name));
   return (
     <li>
       <div className="row wrap"><b>{entry.actor ?? "the system"}</b><span className="tag">{entry.action}</span><span className="mono wrap-any">{entry.target}</span><span className="grow" /><span className="muted small nowrap">{moment(entry.at)}{entry.address && ` · ${entry.address}`}</span></div>
