@@ -2,6 +2,7 @@
 
 import json
 import secrets
+from typing import Any
 
 import pytest
 from django.core.cache import caches
