@@ -204,7 +204,7 @@ def memory_state(m: Memory) -> dict[str, Any]:
 def _group(stopping: bool, g: Any) -> tuple[Any, ...]:
     r = g.run
     # Of a job that is being stopped only the end counts; that a back-off is over shows in the next round.
-    state = None if stopping else (int(r.state), r.retried, sorted([*r.to_retry, *(i for _, i in r.backing_off)]))
+    state = None if stopping else (int(r.state), r.retried, sorted([*r.to_retry, *(p.index for p in r.backing_off)]))
     counters = (r.running, r.succeeded, r.failed, r.next_fresh, r.unfinished)
     slots = len(g.slots)
     tasks = [np.trim_zeros(column, "b").tolist() for column in (r.task_state, r.failures, r.launches)]

@@ -8,7 +8,6 @@ import heapq
 from collections import deque
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
-from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -32,7 +31,7 @@ BACKOFF_MAX_S = max(SERVICE_BACKOFF_S.longest, BATCH_BACKOFF_S.longest)
 FREE_ATTEMPTS = 20  # attempts lost through no fault of the task that are not counted
 _CHOSEN = (ContainerReason.PREEMPTED, ContainerReason.DRAINED)  # by the cluster, which may do so again and again
 # Ended without fault of the task, where trying again at once would come to the same.
-_LATER = (ContainerReason.LEASE, ContainerReason.UNREACHABLE)
+LATER = (ContainerReason.LEASE, ContainerReason.UNREACHABLE)
 ATTEMPTS_MAX = 32_000  # what the columns of attempts and failures hold
 _NO_STATES, _NO_COUNTS, _NO_MARKS = (np.empty(0, kind) for kind in (np.int8, np.int16, np.bool_))
 _ROOM = 16  # tasks for which a group's columns have room at first
@@ -47,7 +46,8 @@ def resized(column: np.ndarray, count: int) -> np.ndarray:
 class AttemptEnd:
     """How one attempt ended, as its node (or the lack of one) tells.
 
-    asked_by: who wanted its task to start again, "" where nobody knows who; None: nobody wanted that.
+    asked_by: who had it stopped so that its task starts again, "" where nobody knows who; None: nobody had.
+    replaced: it was to make way for a new attempt, however it has ended.
     """
 
     index: int
@@ -56,12 +56,21 @@ class AttemptEnd:
     exit_code: int
     ran_s: float
     asked_by: str | None = None
+    replaced: bool = False
 
     @property
     def blameless(self) -> bool:
         """Whether the task is not to blame: stopped, lost, never begun, or ended while nobody could see how."""
         gone = self.state in (ContainerState.LOST, ContainerState.KILLED)
-        return gone or self.reason == ContainerReason.EXIT_UNKNOWN or self.reason in _LATER
+        return gone or self.reason == ContainerReason.EXIT_UNKNOWN or self.reason in LATER
+
+
+class Pause(NamedTuple):
+    """A task waits before it starts again. due: until then, in the caller's clock, s. end: why it does."""
+
+    due: float
+    index: int
+    end: AttemptEnd
 
 
 @dataclass(slots=True)
@@ -93,8 +102,8 @@ class GroupRun:
     remote: np.ndarray = field(default_factory=lambda: _NO_MARKS)
     next_fresh: int = 0  # tasks from here on were never started
     to_retry: deque[int] = field(default_factory=deque)  # to start again, now
-    backing_off: list[tuple[float, int]] = field(default_factory=list)  # heap: (due, index)
-    paused: AttemptEnd | None = None  # the last end that made a task pause
+    backing_off: list[Pause] = field(default_factory=list)  # heap
+    pauses: int = 0  # begun so far
     running: int = 0
     succeeded: int = 0
     failed: int = 0
@@ -142,7 +151,7 @@ class GroupRun:
     @property
     def next_due(self) -> float | None:
         """When the next delayed start falls due, in the caller's clock; None without one."""
-        return self.backing_off[0][0] if self.backing_off else None
+        return self.backing_off[0].due if self.backing_off else None
 
     def become(self, state: GroupState) -> None:
         if state != self.state:
@@ -159,9 +168,9 @@ class GroupRun:
         Those beyond that still run are the caller's to stop.
         """
         before, self.count, self.target = self.count, count, count
-        waiting = [*self.to_retry, *(index for _, index in self.backing_off)]
+        waiting = [*self.to_retry, *(pause.index for pause in self.backing_off)]
         self.to_retry = deque(index for index in self.to_retry if index < count)
-        self.backing_off = [start for start in self.backing_off if start[1] < count]
+        self.backing_off = [pause for pause in self.backing_off if pause.index < count]
         heapq.heapify(self.backing_off)
         gone = np.array([index for index in waiting if index >= count], np.int64)
         known = np.arange(before, min(count, self.next_fresh, len(self.task_state)))
@@ -196,8 +205,8 @@ class GroupRun:
     def wake(self, now: float) -> int:
         """Move delayed starts that fell due to ``again``; how many."""
         moved = 0
-        while self.backing_off and self.backing_off[0][0] <= now:
-            self.to_retry.append(heapq.heappop(self.backing_off)[1])
+        while self.backing_off and self.backing_off[0].due <= now:
+            self.to_retry.append(heapq.heappop(self.backing_off).index)
             moved += 1
         return moved
 
@@ -304,7 +313,7 @@ class GroupRun:
         late = [(e, at) for e, at in ends if self.task_state[e.index] == TaskState.PENDING and self._backoff_s(e)]
         rests = {e.index for e, _ in late}
         self.to_retry = deque(index for index in waiting.tolist() if index not in rests)
-        for e, at in sorted(late, key=itemgetter(1)):
+        for e, at in late:
             self._retry(e, at)
         # Every attempt but a task's last was tried again, and so was the last of one that waits.
         self.retried = int(np.maximum(self.launches.astype(np.int64) - 1, 0).sum())
@@ -359,16 +368,19 @@ class GroupRun:
     def _retry(self, e: AttemptEnd, now: float) -> None:
         delay = self._backoff_s(e)
         if delay:
-            self.paused = e
-            heapq.heappush(self.backing_off, (now + delay, e.index))
+            self.pauses += 1
+            heapq.heappush(self.backing_off, Pause(now + delay, e.index, e))
         else:
             self.to_retry.append(e.index)
 
     def end_pauses(self, tasks: Collection[int]) -> list[int]:
-        """Let those of these tasks that pause start now, as if none of their attempts had failed: which these are."""
-        over = [index for _, index in sorted(self.backing_off) if index in tasks]
+        """Let those of these tasks that pause start now, and forget their failures: which these are.
+
+        A pause for which a node is to blame goes by ``launches``, which stay: the next such one is as long as ever.
+        """
+        over = [pause.index for pause in sorted(self.backing_off) if pause.index in tasks]
         if over:
-            self.backing_off = [start for start in self.backing_off if start[1] not in tasks]
+            self.backing_off = [pause for pause in self.backing_off if pause.index not in tasks]
             heapq.heapify(self.backing_off)
             self.failures[over] = 0
             self.to_retry.extend(over)
@@ -377,10 +389,14 @@ class GroupRun:
     def _backoff_s(self, e: AttemptEnd) -> float:
         """Exponential back-off: first * 2 ** (failures - 1), at most the longest; 0 where the task is not to blame.
 
-        Where its node could do nothing for it, whoever was to blame, ``launches`` counts instead.
+        Where its node could do nothing for it, whoever was to blame, ``launches`` counts instead. What was to be
+        replaced counts for nothing.
         """
         first, longest = SERVICE_BACKOFF_S if self.service else BATCH_BACKOFF_S
-        if e.reason in _LATER:
+        if e.replaced:
+            self.failures[e.index] = 0
+            return 0.0
+        if e.reason in LATER:
             return min(longest, first * 2.0 ** min(int(self.launches[e.index]) - 1, 12))
         if e.blameless:
             return 0.0

@@ -16,6 +16,7 @@ Attempt = tuple[int, int]  # a task, and which of its attempts
 class Restarts:
     """now: attempts that are to end, whatever else goes on; one leaves when a later attempt of its task has begun.
     queue: of its tasks only the first ``width`` are ever down for it; one leaves when a later attempt of it serves.
+    Both may name one that has ended already, and one that has its turn may be asked for at once, too.
     unsure: were handed to another sub-cluster, which may begin them as it knew them then; those belong to the queue.
     by: who asked last.
     """
@@ -40,11 +41,12 @@ class Restarts:
         return {*self.now, *self.queue, *self.unsure}
 
     def add(self, attempts: Iterable[Attempt], one_by_one: bool) -> None:
-        """Restart these, too. What waits for its turn and is asked for again keeps it."""
-        known = {*self.now, *self.queue}
+        """Restart these, too. What waits for its turn and is asked for again keeps it.
+
+        Asked for at once it ends now; whoever waits for the queue still waits until it serves.
+        """
+        known = {*self.now, *self.queue} if one_by_one else set(self.now)
         (self.queue if one_by_one else self.now).extend(a for a in attempts if a not in known)
-        at_once = set(self.now)
-        self.queue = [attempt for attempt in self.queue if attempt not in at_once]
 
     def advance(self, run: GroupRun, serves: Callable[[int, int], bool]) -> bool:
         """Forget what is done; whether anything was.
@@ -52,7 +54,7 @@ class Restarts:
         serves: whether this attempt of this task runs, and is healthy as far as its group is asked.
         """
         before = len(self.now), len(self.queue), len(self.unsure)
-        self.now = [attempt for attempt in self.now if is_last(run, attempt) and not run.surplus(attempt[0])]
+        self.now = [attempt for attempt in self.now if not _is_followed(run, attempt)]
         self.unsure = [attempt for attempt in self.unsure if lives(run, attempt)]
         self.queue += [attempt for attempt in self.unsure if not run.remote[attempt[0]]]
         self.unsure = [attempt for attempt in self.unsure if run.remote[attempt[0]]]
@@ -69,6 +71,15 @@ def is_last(run: GroupRun, attempt: Attempt) -> bool:
     """Whether its task has had no later attempt, as far as the group knows."""
     task, number = attempt
     return task < len(run.launches) and int(run.launches[task]) == number
+
+
+def _is_followed(run: GroupRun, attempt: Attempt) -> bool:
+    """Whether a later attempt of its task has begun, and not only been handed to another sub-cluster; or is not
+    wanted."""
+    task, number = attempt
+    if run.surplus(task) or task >= len(run.launches):
+        return True
+    return int(run.launches[task]) - int(run.remote[task]) > number
 
 
 def living(run: GroupRun) -> list[Attempt]:

@@ -36,14 +36,14 @@ class Rollout:
     back: bool = False
     last: str = ""
 
-    def failed(self, now_us: int) -> str:
-        """Why it is to be taken back, or nothing."""
+    def failed(self, now_us: int, left: bool) -> str:
+        """Why it is to be taken back, or nothing. left: some tasks are still to serve as it wants."""
         if self.back:
             return ""
         last = f"; the last failure: {self.last}" if self.last else ""
         if self.failures > self.rules.max_failures:
             return f"{self.failures} of its attempts failed, and {self.rules.max_failures} may{last}"
-        late = self.limited and now_us >= self.due_us
+        late = left and self.limited and now_us >= self.due_us
         return f"it was not done within {self.rules.deadline_s:g} s{last}" if late else ""
 
     def width(self, standing_in: int) -> int:

@@ -10,6 +10,7 @@ from controlplane.rm.steps import amrmproxy, guests, outcome, planning, remote
 from nodemanager import containers, core, events, lifecycle
 from scheduler.lifecycle import group, job
 from scheduler.lifecycle.guest import UNLOWERED
+from simulator import commit
 from simulator.faults import agent
 from simulator.faults.planting import Real, nothing, plant
 from wire import desired
@@ -63,6 +64,12 @@ def _(real: Real) -> Real:
         self.to_retry.clear()
 
     return halt
+
+
+@plant("pause-not-forgiven", commit, "_forgive")
+def _(real: Real) -> Real:
+    """When a pause is ended the task's row keeps its failures, so that with the next leader it pauses on."""
+    return nothing
 
 
 @plant("stop-untold", outcome, "_stop_all")

@@ -110,7 +110,7 @@ def _group(g: GroupEntry) -> tuple[Any, ...]:
     That a back-off is over shows in the next round.
     """
     r = g.run
-    ready = {*r.to_retry, *(i for _, i in r.backing_off), *range(r.next_fresh, r.count)}
+    ready = {*r.to_retry, *(pause.index for pause in r.backing_off), *range(r.next_fresh, r.count)}
     tasks = [bytes(column).rstrip(b"\0") for column in (r.launches, r.failures, r.task_state, r.remote)]
     return int(r.state), r.running, r.succeeded, r.failed, r.unfinished, *tasks, ready, len(g.slots)
 

@@ -133,14 +133,20 @@ class Steps(LeaderFaults):
         if not jobs:
             return
         job = self.rng.choice(jobs)
-        live = [c for sub in self.w.rows.subs.values() for c in sub.containers.values() if c.job == job]
-        tasks = sorted((c.task, c.attempt) for c in live)
+        live = {c.task: c.attempt for sub in self.w.rows.subs.values() for c in sub.containers.values() if c.job == job}
+        pausing = [each for each in self._pausing(job) if each[0] not in live]
+        tasks = sorted([*live.items(), *pausing])
         one_by_one = self.rng.random() < 0.5
         if tasks and not one_by_one:
-            tasks = [self.rng.choice(tasks)]
+            tasks = [self.rng.choice(pausing if pausing and self.rng.random() < 0.5 else tasks)]
         for _ in range(self.rng.choice((1, 1, 2))):
             self._ask(job, "restart", attempts=runs(tasks), one_by_one=one_by_one)
         self.w.log(f"  restart {tasks} of job {job}")
+
+    def _pausing(self, job: int) -> list[tuple[int, int]]:
+        """Tasks of a service's one group that may pause since they failed, with their last attempts."""
+        rows = self.w.rows.tasks.get(job, {})
+        return [(task, last) for (_, task), (state, last, failures, *_) in rows.items() if failures and not state]
 
     def update(self) -> None:
         """Somebody wants a service to run something else, or what it ran before; perhaps knowing an old revision."""

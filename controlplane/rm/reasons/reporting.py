@@ -48,11 +48,14 @@ class _Seen:
 
 
 class _Reported(Table):
-    """By row of the ask table: of which ask a reason was reported (-1: of none), its limits, and when (s)."""
+    """By row of the ask table: of which ask a reason was reported (-1: of none), its limits, and when (s). Of one that
+    pauses ``at`` is when the next task starts; pausing: how many paused; pauses: had begun by then."""
 
     key: np.ndarray = column(np.int64, fill=-1)
     limits: np.ndarray = column(np.int16)
     at: np.ndarray = column(np.float64)
+    pausing: np.ndarray = column(np.int64)
+    pauses: np.ndarray = column(np.int64)
 
 
 @dataclass(slots=True)
@@ -176,18 +179,15 @@ class ReasonReporter:
 
     def _back_off(self, m: Memory, now: float, changed: dict[Key, GroupEntry]) -> None:
         """Groups of which nothing waits but starts that fall due later."""
+        r = self.reported
         for key, group in m.backing_off.items():
-            row = group.row
-            due = group.run.next_due
+            row, run = group.row, group.run
+            due = run.next_due
             if due is None or row >= len(self.waiting) or self.waiting[row]:
                 continue
-            same = self.reported.key[row] == m.asks.key[row] and self.reported.limits[row] == _BACKOFF
-            same = same and group.reason is not None and group.reason["waiting"] == len(group.run.backing_off)
-            if not (same and self.reported.at[row] == due):
+            told = r.key[row], r.limits[row], r.at[row], r.pausing[row], r.pauses[row]
+            new = m.asks.key[row], _BACKOFF, due, len(run.backing_off), run.pauses
+            if told != new:
                 group.reason = back_off(key[0], group, due - now) | {"at": moment(now)}
-                self.reported.key[row], self.reported.limits[row], self.reported.at[row] = (
-                    m.asks.key[row],
-                    _BACKOFF,
-                    due,
-                )
+                r.key[row], r.limits[row], r.at[row], r.pausing[row], r.pauses[row] = new
                 changed[key] = group

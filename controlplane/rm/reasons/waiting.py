@@ -13,7 +13,7 @@ from controlplane.rm.memory.tenancy import FREE, tenants_of
 from controlplane.rm.memory.view import PlanView
 from scheduler.explain.divided import WholeLimits
 from scheduler.explain.sentence import AskContext
-from scheduler.lifecycle.group import AttemptEnd, GroupRun
+from scheduler.lifecycle.group import LATER, AttemptEnd, GroupRun
 from scheduler.lifecycle.job import describe
 from wire import labels
 from wire.resources import AXES
@@ -25,15 +25,15 @@ SECRETS_NAMED = 3  # in one sentence
 
 
 def back_off(job: int, group: GroupEntry, wait_s: float) -> dict[str, Any]:
-    """The reason of a group of the job whose failed tasks pause before they start again, and how the last one ended."""
+    """The reason of a group of the job whose failed tasks pause before they start again, and how that one ended which
+    pauses longest."""
     left, waiting = round(max(0.0, wait_s), 1), len(group.run.backing_off)
     ended = "failed" if _only_failed(group.run) else "ended early"
     text = f"{waiting:,} tasks {ended} and pause before they start again; the next one starts in {left:g} s."
     if waiting == 1:
         text = f"1 task {ended} and pauses before it starts again, in {left:g} s."
-    if last := group.run.paused:
-        alone = waiting == 1 and group.run.backing_off[0][1] == last.index
-        text += f" {'' if alone else 'The last one: '}{group.run.name}/{last.index} {_how(group, last)}."
+    end = max(group.run.backing_off).end
+    text += f" {'The last one: ' * (waiting > 1)}{group.run.name}/{end.index} {_how(group, end)}."
     return {
         "code": "backoff",
         "text": text,
@@ -42,7 +42,7 @@ def back_off(job: int, group: GroupEntry, wait_s: float) -> dict[str, Any]:
         "limits": [{"limit": "backoff", "text": text, "asked": {}, "available": {}, "wait_s": left}],
         "position": {"jobs_ahead": 0, "containers_ahead": 0},
         "estimate": {"earliest_s": left, "latest_s": None, "text": f"In {left:g} s at the earliest."},
-        "change": {"what": "wait", "starts": False, "text": _remedy(job, group)},
+        "change": {"what": "wait", "starts": False, "text": _remedy(job, group, end)},
     }
 
 
@@ -54,14 +54,13 @@ def _how(group: GroupEntry, end: AttemptEnd) -> str:
     return f"could not have {'its secret' if len(group.secrets) == 1 else 'one of its secrets'} {named}"
 
 
-def _remedy(job: int, group: GroupEntry) -> str:
-    """What lets what pauses start, and stay."""
-    end = group.run.paused
-    if end is None or end.reason in (ContainerReason.LEASE, ContainerReason.UNREACHABLE):
+def _remedy(job: int, group: GroupEntry, end: AttemptEnd) -> str:
+    """What lets the task that pauses since that end start, and stay."""
+    if end.reason in LATER:
         return "Nothing: it starts again by itself."
     task, more = f"{job}/{group.run.name}/{end.index}", ""
     if group.run.service:
-        more = f"; hydractl restart {job} {group.run.name} {end.index} ends the pause"
+        more = f"; hydractl restart {job} {group.run.name} {end.index} ends its pause"
     if end.reason != ContainerReason.SECRET:
         return f"Look at its logs: hydractl logs {task} --stderr. It starts again by itself{more}."
     put = f"hydractl secret put {group.secrets[0] if len(group.secrets) == 1 else 'NAME'}"

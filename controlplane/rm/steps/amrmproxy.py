@@ -118,8 +118,9 @@ class AMRMProxy:
             self.recovered[key] = self.recovered.get(key, 0) + group.run.wanted - before
 
     def _report(self, c: Changes, key: Key, group: GroupEntry, subs: list[int], now: float) -> None:
-        """Where a group waits of which nothing waits here; why, those who keep it waiting say in their asks."""
-        if group.run.wanted:
+        """Where a group waits of which nothing waits here, nor pauses, of which only home can tell; why, those who keep
+        it waiting say in their asks."""
+        if group.run.wanted or group.run.backing_off:
             return
         parts = [f"{group.remote[sub].waiting:,} in {self.remotes.name(sub)}" for sub in subs]
         text = f"Its tasks wait in other sub-clusters: {', '.join(parts)}." if parts else ""

@@ -308,12 +308,11 @@ def conclude(
 def _count_failure(c: Changes, job: JobEntry, group: GroupEntry, e: AttemptEnd) -> None:
     """Of a service that rolls over, an attempt of the new revision that failed."""
     rollout, run = job.rollout, group.run
-    if rollout is None or e.blameless or run.no not in rollout.groups:
+    if rollout is None or e.blameless or e.replaced or run.no not in rollout.groups:
         return
-    if (e.index, int(run.launches[e.index])) not in group.restarts.named:
-        rollout.failures += 1
-        rollout.last = f"{run.name}/{e.index} {master.describe(e)}"
-        c.services[job.id] = job
+    rollout.failures += 1
+    rollout.last = f"{run.name}/{e.index} {master.describe(e)}"
+    c.services[job.id] = job
 
 
 def _notify_master(
@@ -321,19 +320,15 @@ def _notify_master(
 ) -> list[master.Instruction]:
     """One after the other those whose end the job master has to judge."""
     instructions: list[master.Instruction] = []
+    named = group.restarts.named
     columns = (tasks, *(endings[name] for name in ("state", "reason", "exit_code", "ran_ms")))
     for task, state, reason, exit_code, ran_ms in zip(*(x.tolist() for x in columns), strict=True):
-        asked_by = _asked_by(group, task) if reason == ContainerReason.STOPPED else None
-        e = AttemptEnd(task, STATES[state], REASONS[reason], exit_code, ran_ms / 1000, asked_by)
+        replaced = (task, int(group.run.launches[task])) in named
+        asked_by = group.restarts.by if replaced and reason == ContainerReason.STOPPED else None
+        e = AttemptEnd(task, STATES[state], REASONS[reason], exit_code, ran_ms / 1000, asked_by, replaced)
         _count_failure(c, job, group, e)
         instructions += master.ended(job.run, group.run, e, c.at_us / 1e6)[1]
     return instructions
-
-
-def _asked_by(group: GroupEntry, task: int) -> str | None:
-    """Who wanted the task's last attempt to start again; None where nobody did."""
-    restarts = group.restarts
-    return restarts.by if restarts and (task, int(group.run.launches[task])) in restarts.named else None
 
 
 def apply_instructions(m: Memory, c: Changes, job: JobEntry, instructions: list[master.Instruction]) -> None:

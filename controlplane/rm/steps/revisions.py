@@ -86,9 +86,10 @@ def _begin(m: Memory, store: Store, c: Changes, job: JobEntry, history: list[Jso
         m.revise(job, group, fresh.groups[group.run.no])
     m.admission_queue.enter(job, known=True)
     for group in changed:
-        # What failed was another revision; until those have begun, not all run this one.
-        over = services.end_pauses(m, c, job, group, range(group.run.count))
-        group.restarts.now += [(task, int(group.run.launches[task])) for task in over]
+        # What failed was another revision: it starts as this one at once, and has to serve as all others have.
+        own = group.run.count - group.standing_in
+        over = services.end_pauses(c, job, group, range(group.run.count))
+        group.restarts.queue += [(task, attempt) for task, attempt in over if task < own]
         services.stand_in(m, store, c, job, group, rules.max_surge)
         services.carry_out(m, c, job, group)
     m.rolling[job.id] = job
@@ -141,16 +142,12 @@ def go_on(m: Memory, store: Store, c: Changes, log_max: int) -> None:
         rollout = job.rollout
         if rollout is None or m.jobs.get(job.id) is not job or job.run.stopping:
             del m.rolling[job.id]
-        elif why := rollout.failed(c.at_us):
+            continue
+        left = any(job.groups[no].restarts.queue or job.groups[no].restarts.unsure for no in rollout.groups)
+        if why := rollout.failed(c.at_us, left):
             _take_back(m, store, c, job, rollout, why, log_max)
-        elif not any(_under_way(job.groups[no]) for no in rollout.groups):
+        elif not left:
             _done(m, store, c, job, rollout)
-
-
-def _under_way(group: GroupEntry) -> bool:
-    """Whether some of its own tasks are still to start again."""
-    r, own = group.restarts, group.run.count - group.standing_in
-    return bool(r.queue or r.unsure) or any(task < own for task, _ in r.now)
 
 
 def _done(m: Memory, store: Store, c: Changes, job: JobEntry, rollout: Rollout) -> None:

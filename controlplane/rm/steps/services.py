@@ -16,7 +16,7 @@ from controlplane.rm.steps import moving, remote
 from controlplane.rm.steps.outcome import emit_event
 from scheduler.lifecycle.restarting import Attempt, attempts, is_last, lives
 from wire.counts import counted
-from wire.states import JobState, TaskState, Want
+from wire.states import JobState, Want
 
 LOOK_US = 1_000_000  # between two looks at what serves, while tasks restart one after the other
 Json = dict[str, Any]
@@ -98,35 +98,35 @@ def restart(m: Memory, c: Changes, job: JobEntry, asked: Json) -> None:
     if asked["one_by_one"] and job.rollout is not None:
         emit_event(c, job, "not_restarted", f"revision {job.revision} is still being rolled out; ask again then")
         return
-    if over := end_pauses(m, c, job, group, {task for task, _ in named}):
-        tasks = named_tasks(group.run.name, over)
-        emit_event(c, job, "restart", f"{tasks} to start again, without the rest of the pause: {asked['by']}")
-    if known := [a for a in named if lives(group.run, a)]:
-        _restart(m, c, job, group, known, asked)
+    before, known = group.restarts.named, [a for a in named if lives(group.run, a)]
+    over = end_pauses(c, job, group, {task for task, _ in named})
+    if over or known:
+        group.restarts.add(over, one_by_one=False)
+        group.restarts.add(known, asked["one_by_one"])
+        group.restarts.by = asked["by"]
+        c.services[job.id] = job
+        carry_out(m, c, job, group)
+    _tell(c, job, group, over, [a for a in known if a not in before], asked)
+    if not (over or known or before.issuperset(named)):
+        tasks = named_tasks(group.run.name, [task for task, _ in named])
+        emit_event(c, job, "not_restarted", f"nothing of {tasks} runs or pauses now; what waits starts by itself")
 
 
-def end_pauses(m: Memory, c: Changes, job: JobEntry, group: GroupEntry, tasks: Collection[int]) -> list[int]:
-    """Let those of these tasks that pause start now, and as new ones would when they fail; which these are."""
+def end_pauses(c: Changes, job: JobEntry, group: GroupEntry, tasks: Collection[int]) -> list[Attempt]:
+    """Let those of these tasks that pause start now, their failures forgotten; which these are, with the attempts that
+    have ended. The caller carries it out."""
     over = group.run.end_pauses(tasks)
-    if over:
-        key = job.id, group.run.no
-        c.forgiven += [(job.submitted_on, *key, index) for index in over]
-        m.stale.add(key)
-        c.groups[key] = group
-        m.placeable = True
-    return over
+    c.forgiven += [(job.submitted_on, job.id, group.run.no, index) for index in over]
+    return [(index, int(group.run.launches[index])) for index in over]
 
 
-def _restart(m: Memory, c: Changes, job: JobEntry, group: GroupEntry, known: list[Attempt], asked: Json) -> None:
-    """Stop these attempts, all of which live."""
-    news = [a for a in known if a not in group.restarts.named]
-    group.restarts.add(known, asked["one_by_one"])
-    group.restarts.by = asked["by"]
-    if news:
-        tasks, how = [task for task, _ in news], ", one after the other" * (asked["one_by_one"] and len(news) > 1)
-        emit_event(c, job, "restart", f"{named_tasks(group.run.name, tasks)} to start again{how}: {asked['by']}")
-    c.services[job.id] = job
-    carry_out(m, c, job, group)
+def _tell(c: Changes, job: JobEntry, group: GroupEntry, over: list[Attempt], news: list[Attempt], asked: Json) -> None:
+    """over: of tasks that paused; news: attempts that are to end from now on."""
+    one_by_one = ", one after the other" * (asked["one_by_one"] and len(news) > 1)
+    for found, how in ((over, ", without the rest of the pause"), (news, one_by_one)):
+        if found:
+            tasks = named_tasks(group.run.name, [task for task, _ in found])
+            emit_event(c, job, "restart", f"{tasks} to start again{how}: {asked['by']}")
 
 
 def carry_out(m: Memory, c: Changes, job: JobEntry, group: GroupEntry) -> None:
@@ -193,11 +193,9 @@ def go_on(m: Memory, store: Store, c: Changes) -> None:
 
 
 def _but(group: GroupEntry) -> str:
-    """What is to be told beside it: how many tasks have failed and do not run."""
-    run = group.run
-    own = slice(run.count)
-    failed = int(((run.task_state[own] == TaskState.PENDING) & (run.failures[own] > 0)).sum())
-    return f", but {counted(failed, 'task has', 'tasks have')} failed since and not started yet" if failed else ""
+    """What is to be told beside it: how many tasks of the group do not run, for whatever reason."""
+    idle = group.run.idle
+    return f", but {counted(idle, 'task does', 'tasks do')} not run now" if idle else ""
 
 
 def _widen(m: Memory, store: Store, c: Changes, job: JobEntry, group: GroupEntry, there: set[Attempt]) -> None:

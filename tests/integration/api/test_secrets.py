@@ -115,6 +115,19 @@ def test_who_deletes_one_is_told_who_names_it(world: World) -> None:
     assert world["tenant"]("DELETE", "me/secrets/unused").status_code == 404
 
 
+def test_what_a_service_may_go_back_to_by_itself_names_it_too(world: World) -> None:
+    put(world)
+    service, _ = running(world, named() | {"kind": "service"})
+    after = service.spec | {"groups": [service.spec["groups"][0] | {"secrets": []}]}
+    kept = [{"revision": no, "spec": spec} for no, spec in enumerate((after, service.spec, after), 1)]
+    going = {"revision": 3, "previous": 2, "groups": [0], "rules": {}, "began_us": 0, "failures": 0, "back": False}
+    for rollout, warns in ((going, True), (going | {"back": True}, False), (None, False)):
+        said = {"revision": 3, "rollout": rollout}
+        Job.objects.filter(pk=service.pk).update(spec=after, services=said, revisions=kept)
+        put(world)
+        assert [told.startswith(f"job {service.pk} of yours names it; ") for told in deleted(world)] == [True] * warns
+
+
 def test_a_node_gets_those_of_containers_it_holds_now(world: World) -> None:
     put(world)
     _, live = running(world, named())

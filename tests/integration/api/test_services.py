@@ -9,7 +9,9 @@ import pytest
 from controlplane.statestore import retention
 from controlplane.statestore.models import AuditEntry, Container, Intent, Job, Task, TaskGroup
 from controlplane.statestore.queries.jobs import services
+from tests.integration.api import rows
 from tests.integration.api.world import World, job
+from wire.states import ContainerReason as Reason
 from wire.states import ContainerState, JobState, TaskState
 
 TWO = [{"name": name, "command": ["serve"], "count": 3} for name in ("web", "api")]
@@ -95,6 +97,15 @@ def test_a_restart_names_the_last_attempts_of_what_pauses_too(world: World) -> N
     assert [a["attempts"] for a in asked] == [[[0, 1, 4]], [[1, 1, 5]], [[0, 1, 4], [1, 1, 5]]]
 
 
+def test_what_its_node_could_not_do_pauses_and_what_had_to_make_way_does_not(world: World) -> None:
+    mine = service(world)
+    for index, reason, status in ((0, Reason.UNREACHABLE, 202), (1, Reason.LEASE, 202), (2, Reason.PREEMPTED, 409)):
+        live = rows.container(Job.objects.get(pk=mine), 1, index=index)
+        rows.end(live, TaskState.PENDING, how=(ContainerState.KILLED, reason))
+        answer = world["tenant"].post(f"jobs/{mine}/restart", {"group": "web", "index": index})
+        assert answer.status_code == status, answer.content
+
+
 def test_admins_of_the_queue_may_and_strangers_may_not(world: World) -> None:
     theirs = service(world, "submitter", queue="root.prod.web")
     for who, status in (("admin", 202), ("operator", 202), ("viewer", 403), ("other", 404)):
@@ -138,7 +149,7 @@ def test_only_services_that_live_and_run_are_changed(world: World) -> None:
 
 def test_what_is_shown_and_run_again_has_as_many_tasks_as_by_now(world: World) -> None:
     mine = service(world)
-    said = {"0": {"count": 7, "asked_us": 1, "now": [[2, 1, 1]], "queue": [[0, 2, 1]]}}
+    said = {"0": {"count": 7, "asked_us": 1, "now": [[1, 2, 1]], "queue": [[0, 2, 1]]}}
     Job.objects.filter(pk=mine).update(services=said)
     TaskGroup.objects.filter(job_id=mine, no=0).update(count=7)
     shown = world["tenant"].get(f"jobs/{mine}").json()

@@ -249,7 +249,7 @@ def told(job: JobEntry) -> tuple[Any, ...]:
         (
             g.run.state, g.run.running, g.run.succeeded, g.run.failed, g.run.retried,
             [np.trim_zeros(x, "b").tolist() for x in (g.run.launches, g.run.task_state, g.run.remote)],
-            {*g.run.to_retry, *(i for _, i in g.run.backing_off), *range(g.run.next_fresh, g.run.count)},
+            {*g.run.to_retry, *(p.index for p in g.run.backing_off), *range(g.run.next_fresh, g.run.count)},
         )
         for g in job.groups
     ]  # fmt: skip

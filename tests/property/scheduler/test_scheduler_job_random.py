@@ -88,7 +88,7 @@ class Life:
         by_group = Counter(no for no, _ in self.live)
         for g in job.groups:
             tasks = Counter(g.task_state.tolist())
-            waiting = sorted([*g.to_retry, *(i for _, i in g.backing_off)])
+            waiting = sorted([*g.to_retry, *(pause.index for pause in g.backing_off)])
             assert g.running == by_group[g.no] == tasks[TaskState.RUNNING]
             assert (g.succeeded, g.failed) == (tasks[TaskState.SUCCEEDED], tasks[TaskState.FAILED])
             assert g.succeeded + g.failed + g.killed + g.unfinished == g.count

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from controlplane.rm.changes import Changes
+from controlplane.rm.steps import remote
 from scheduler.lifecycle.restarting import runs
 from tests.doubles import MemoryCluster, MemoryLeader
 from tests.playing import ONE_GIB, ready, turn
@@ -23,6 +25,21 @@ def fail(cluster: MemoryCluster, leader: MemoryLeader, job: int, *tasks: int, re
     cluster.nodes.step()
     leader.clock.ahead_s += 0.01
     leader.round()
+
+
+def later(cluster: MemoryCluster, leader: MemoryLeader, seconds: float) -> None:
+    """Time passes, what is due starts and runs."""
+    leader.clock.ahead_s += seconds
+    leader.round()
+    cluster.nodes.step()
+    leader.round()
+
+
+def crash(cluster: MemoryCluster, leader: MemoryLeader, job: int, task: int, times: int) -> None:
+    """The task fails so often, and runs again."""
+    for _ in range(times):
+        fail(cluster, leader, job, task)
+        later(cluster, leader, 10.0)
 
 
 def told(cluster: MemoryCluster, leader: MemoryLeader, job: int) -> tuple[str, str]:
@@ -50,8 +67,34 @@ def test_who_pauses_is_told_which_secret_is_not_there_and_to_put_it(cluster: Mem
     assert text == "The last one: web/1 could not have its secret db-password."
     assert remedy == (
         "Put the secret again: hydractl secret put db-password. It starts by itself then; "
-        f"hydractl restart {job} web 1 ends the pause."
+        f"hydractl restart {job} web 1 ends its pause."
     )
+
+
+def test_who_pauses_longest_is_named_and_never_who_runs_again(cluster: MemoryCluster) -> None:
+    leader = ready(cluster)
+    job = service(cluster, leader, 3)
+    crash(cluster, leader, job, 0, times=4)
+    fail(cluster, leader, job, 0, reason=Reason.MEMORY)
+    fail(cluster, leader, job, 1)
+    assert said(leader, job)[0] == "The last one: web/0 used more memory than it asked for."
+    later(cluster, leader, 1.1)
+    assert tasks_of(cluster, job) == [(1, 2), (2, 1)]
+    text, remedy = told(cluster, leader, job)
+    assert text == "web/0 used more memory than it asked for."
+    assert remedy.endswith(f"hydractl restart {job} web 0 ends its pause.")
+
+
+def test_what_is_said_follows_who_pauses_though_as_many_do(cluster: MemoryCluster) -> None:
+    leader = ready(cluster)
+    job = service(cluster, leader, 3)
+    crash(cluster, leader, job, 0, times=2)
+    fail(cluster, leader, job, 1)
+    fail(cluster, leader, job, 0)
+    assert said(leader, job)[0].startswith("The last one: web/0 ")
+    ask(cluster, "restart", job, attempts=runs([(0, 3)]), one_by_one=False)
+    fail(cluster, leader, job, 2)
+    assert said(leader, job)[0].startswith("The last one: web/2 ")
 
 
 def test_of_several_secrets_the_logs_say_which(cluster: MemoryCluster) -> None:
@@ -145,11 +188,28 @@ def test_a_successor_knows_that_a_pause_was_ended_before_anything_has_started(cl
     cluster.expire()
     leader = cluster.lead()
     assert list(leader.memory.jobs[job].groups[0].run.to_retry) == [0]
+    later(cluster, leader, 1.1)
+    assert cluster.rows.jobs[job]["services"]["0"]["now"] == [[0, 1, 1]] and not cluster.events(job, "restarted")
     cluster.kill(other)
-    leader.round()
-    cluster.nodes.step()
-    leader.round()
+    later(cluster, leader, 0.0)
     assert (0, 2) in tasks_of(cluster, job), "and no time has passed"
+    later(cluster, leader, 1.1)
+    assert cluster.events(job, "restarted") == ["web: all that was asked for has started again"]
+    assert cluster.rows.jobs[job]["services"] == {}
+
+
+def test_what_waits_for_room_and_does_not_pause_is_told_as_not_restarted(cluster: MemoryCluster) -> None:
+    leader = ready(cluster)
+    job = service(cluster, leader, 8)
+    fail(cluster, leader, job, 0)
+    other = cluster.submit(ONE_GIB | {"name": "other"})
+    leader.round()
+    later(cluster, leader, 2.0)
+    assert len(cluster.live(other)) == 1, "it has the place, and the pause is over"
+    ask(cluster, "restart", job, attempts=runs([(0, 1)]), one_by_one=False)
+    leader.round()
+    assert cluster.events(job, "not_restarted") == ["nothing of web/0 runs or pauses now; what waits starts by itself"]
+    assert not cluster.events(job, "restart") and not leader.memory.restarting
 
 
 def test_what_is_scaled_away_while_it_pauses_is_not_started(cluster: MemoryCluster) -> None:
@@ -179,7 +239,7 @@ def test_the_pause_of_a_task_that_failed_elsewhere_ends_too() -> None:
 def test_a_roll_back_ends_the_pause_that_the_bad_revision_has_earned(cluster: MemoryCluster) -> None:
     leader = ready(cluster)
     job = service(cluster, leader, 2, command=["one"])
-    update(cluster, job, 1, command=["bad"], rules={"min_ready_s": 1000.0, "max_failures": 2})
+    update(cluster, job, 1, command=["bad"], rules={"min_ready_s": 100.0, "max_failures": 2})
     turn(cluster, leader)
     run = leader.memory.jobs[job].groups[0].run
     for failures in (1, 2, 3):
@@ -195,18 +255,89 @@ def test_a_roll_back_ends_the_pause_that_the_bad_revision_has_earned(cluster: Me
     leader.round()
     assert serving(cluster, job) == [0, 1], "and no time has passed"
     turn(cluster, leader, 2)
+    assert not cluster.events(job, "updated"), "it has to serve first"
+    turn(cluster, leader, 2, seconds=60.0)
     assert cluster.events(job, "updated") == ["all tasks run revision 3"]
+
+
+def test_what_is_to_be_replaced_and_fails_before_starts_as_the_older_revision_at_once(cluster: MemoryCluster) -> None:
+    leader = ready(cluster)
+    job = service(cluster, leader, 2, command=["one"])
+    update(cluster, job, 1, command=["bad"], rules={"min_ready_s": 1000.0, "max_unavailable": 2})
+    turn(cluster, leader, 2)
+    assert tasks_of(cluster, job) == [(0, 2), (1, 2)]
+    update(cluster, job, 2, back=1, rules={"min_ready_s": 1000.0})
+    leader.round()
+    fail(cluster, leader, job, 1)
+    run = leader.memory.jobs[job].groups[0].run
+    assert (1, 3) in tasks_of(cluster, job) and run.failures.tolist()[:2] == [0, 0] and run.backing_off == []
+    same_when_rebuilt(leader)
+
+
+def test_an_update_of_what_pauses_is_done_when_that_serves(cluster: MemoryCluster) -> None:
+    leader = ready(cluster)
+    job = service(cluster, leader, 1, command=["one"])
+    fail(cluster, leader, job, 0)
+    update(cluster, job, 1, command=["two"], rules={"min_ready_s": 5.0})
+    leader.round()
+    assert tasks_of(cluster, job) == [(0, 2)], "it starts at once"
+    assert cluster.rows.jobs[job]["services"]["0"]["queue"] == [[0, 1, 1]], "and is not updated yet"
+    same_when_rebuilt(leader)
+    turn(cluster, leader, 2)
+    fail(cluster, leader, job, 0)
+    rollout = leader.memory.jobs[job].rollout
+    assert rollout is not None and rollout.failures == 1
+    turn(cluster, leader, 4)
+    assert not cluster.events(job, "updated")
+    turn(cluster, leader, 8)
+    assert cluster.events(job, "updated") == ["all tasks run revision 2"]
+
+
+def test_an_update_of_what_pauses_is_taken_back_when_that_fails_on(cluster: MemoryCluster) -> None:
+    leader = ready(cluster)
+    job = service(cluster, leader, 1, command=["one"])
+    crash(cluster, leader, job, 0, times=3)
+    fail(cluster, leader, job, 0)
+    update(cluster, job, 1, command=["bad"], rules={"min_ready_s": 5.0})
+    later(cluster, leader, 0.1)
+    for _ in range(2):
+        fail(cluster, leader, job, 0)
+        later(cluster, leader, 1.1)
+    assert len(cluster.events(job, "update_failed")) == 1 and not cluster.events(job, "updated")
+
+
+def test_a_restart_by_hand_does_not_keep_an_update_from_being_done(cluster: MemoryCluster) -> None:
+    leader = ready(cluster)
+    service(cluster, leader, 6)
+    job = service(cluster, leader, 2, command=["one"])
+    update(cluster, job, 1, command=["two"], rules={"min_ready_s": 5.0})
+    while (1, 2) not in tasks_of(cluster, job):
+        turn(cluster, leader)
+    other = cluster.submit(ONE_GIB | {"name": "other"}, priority=9)
+    restart(cluster, job, 0)
+    turn(cluster, leader, 10)
+    assert len(cluster.live(other)) == 1 and tasks_of(cluster, job) == [(1, 2)]
+    assert cluster.events(job, "updated") == ["no task runs another revision than 2 any more; 1 task is still to start"]
+    same_when_rebuilt(leader)
+
+
+def test_a_restart_by_hand_of_what_an_update_is_to_replace_is_waited_for_by_both(cluster: MemoryCluster) -> None:
+    leader = ready(cluster)
+    job = service(cluster, leader, 2, command=["one"])
+    update(cluster, job, 1, command=["two"], rules={"min_ready_s": 5.0})
+    leader.round()
+    restart(cluster, job, 1)
+    turn(cluster, leader, 3)
+    assert tasks_of(cluster, job) == [(0, 2), (1, 2)] and not cluster.events(job, "updated"), "it has to serve"
+    same_when_rebuilt(leader)
+    turn(cluster, leader, 6)
+    assert cluster.events(job, "updated") == ["all tasks run revision 2"]
 
 
 def test_a_new_revision_does_not_wait_for_what_the_one_before_has_earned(cluster: MemoryCluster) -> None:
     leader = ready(cluster)
     job = service(cluster, leader, 2, command=["one"])
-    for _ in range(4):
-        fail(cluster, leader, job, 0)
-        leader.clock.ahead_s += 10.0
-        leader.round()
-        cluster.nodes.step()
-        leader.round()
+    crash(cluster, leader, job, 0, times=4)
     fail(cluster, leader, job, 0)
     update(cluster, job, 1, command=["two"])
     leader.round()
@@ -243,7 +374,7 @@ def test_what_fails_once_more_when_it_was_restarted_is_not_told_as_a_success(clu
     leader.clock.ahead_s += 0.02
     leader.round()
     assert cluster.events(job, "restarted") == [
-        "web: all that was asked for has started again, but 1 task has failed since and not started yet"
+        "web: all that was asked for has started again, but 1 task does not run now"
     ]
 
 
@@ -259,3 +390,27 @@ def test_what_was_stopped_and_finds_no_place_has_not_started_again(cluster: Memo
     cluster.kill(other)
     turn(cluster, leader, 4)
     assert cluster.events(job, "restarted") == ["web: all that was asked for has started again"]
+
+
+def test_a_pause_at_home_is_told_and_not_once_more_while_others_wait_elsewhere() -> None:
+    f = Spread()
+    west, leader = f.west, f.leaders[0]
+    scale(west, f.job, 18)
+    f.turn(4)
+    job = leader.memory.jobs[f.job]
+    (group,), c = job.groups, Changes()
+    assert group.run.wanted == 2, "sixteen have a place"
+    c.at_us = leader.clock.now_us()
+    remote.hand_over(leader.memory, c, job, group, f.east.sub.id, 2)
+    leader.store.commit(c)
+    later(west, leader, 0.2)
+    assert group.reason is not None and group.reason["code"] == "elsewhere"
+    fail(west, leader, f.job, min({*range(12)} - {*f.away}))
+    first = group.reason
+    assert first is not None and (first["code"], first["waiting"]) == ("backoff", 1)
+    for _ in range(3):
+        later(west, leader, 0.2)
+        assert group.reason is first
+    later(west, leader, 0.5)
+    later(west, leader, 0.2)
+    assert group.reason is not None and group.reason["code"] == "elsewhere", "it starts again"

@@ -268,10 +268,10 @@ def test_a_successor_lets_a_service_wait_for_the_rest_of_its_back_off() -> None:
     g.restore(3, T.PENDING, failures=2, launches=7)
     g.adopt(3, 8)
     blamed, lost = (C.SUCCEEDED, R.NONE), (C.LOST, R.NODE_LOST)
-    g.restored([(AttemptEnd(i, *how, 0, 0.0), 50.0) for i, how in ((0, blamed), (1, lost), (3, blamed))])
-    assert (list(g.to_retry), g.backing_off) == ([1, 2], [(50.0 + 4 * SERVICE_BACKOFF_S.first, 0)]), (
-        "1 did nothing wrong"
-    )
+    ends = [AttemptEnd(i, *how, 0, 0.0) for i, how in ((0, blamed), (1, lost), (3, blamed))]
+    g.restored([(end, 50.0) for end in ends])
+    pauses = [(50.0 + 4 * SERVICE_BACKOFF_S.first, 0, ends[0])]
+    assert (list(g.to_retry), g.backing_off) == ([1, 2], pauses), "1 did nothing wrong"
     assert (g.failures.tolist(), g.retried) == ([3, 2, 0, 2], 4 + 1 + 1 + 1 + 7)
 
 

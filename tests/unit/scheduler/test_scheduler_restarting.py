@@ -50,6 +50,26 @@ def test_what_is_to_end_now_is_waited_for_until_another_attempt_has_begun() -> N
     assert r.advance(run, lambda task, attempt: False) and not r
 
 
+def test_what_has_its_turn_and_is_asked_for_at_once_is_still_waited_for_until_it_serves() -> None:
+    run, r = web(1, 1), Restarts()
+    r.add([(0, 1), (1, 1)], one_by_one=True)
+    for _ in range(2):
+        r.add([(1, 1)], one_by_one=False)
+    assert (r.now, r.queue) == ([(1, 1)], [(0, 1), (1, 1)])
+    run.launches[1] = 2
+    assert r.advance(run, lambda task, attempt: False) and (r.now, r.queue) == ([], [(0, 1), (1, 1)])
+    assert r.advance(run, lambda task, attempt: task == 1) and r.queue == [(0, 1)]
+
+
+def test_what_was_handed_to_another_sub_cluster_has_not_begun() -> None:
+    run, r = web(1), Restarts()
+    r.add([(0, 1)], one_by_one=False)
+    run.launches[0], run.remote[0] = 2, True
+    assert not r.advance(run, lambda task, attempt: False) and r.now == [(0, 1)]
+    run.remote[0] = False
+    assert r.advance(run, lambda task, attempt: False) and not r
+
+
 def test_tasks_that_the_service_has_no_more_are_not_waited_for() -> None:
     run, r = web(1, 1, 1), Restarts()
     r.add([(2, 1), (0, 1)], one_by_one=True)

@@ -13,10 +13,12 @@ from wire.states import JobState
 
 NAMED = 3  # of the jobs and schedules that name a secret, so many of each are told
 _NAMES_IT = "jsonb_path_exists({}, '$.groups[*].secrets[*].name ? (@ == $name)', %(found)s::jsonb)"
-# What was asked of a service, and its home has not begun yet, counts. The index of an account's jobs has their states.
+# What a service may go back to by itself counts, and what it was asked to run and its home has not begun yet. The index
+# of an account's jobs has their states.
 _JOBS = f"""
 SELECT j.id FROM statestore_job j
  WHERE j.owner_id = %(owner)s AND j.state < {JobState.SUCCEEDED:d} AND ({_NAMES_IT.format("j.spec")}
+    OR (j.services->'rollout'->>'back' = 'false' AND {_NAMES_IT.format("j.revisions->-2->'spec'")})
     OR j.id IN (SELECT i.job_id FROM statestore_intent i
                  WHERE i.kind = 'update' AND {_NAMES_IT.format("i.payload->'spec'")}))
  ORDER BY j.id LIMIT %(limit)s

@@ -6,10 +6,12 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from django.db import connection
+from django.db.models import Exists, OuterRef, Q
 
 from controlplane import clock
-from controlplane.statestore.models import Container, Job, Task, TaskGroup
-from scheduler.lifecycle.group import BACKOFF_MAX_S
+from controlplane.statestore.models import Container, ContainerHistory, Job, Task, TaskGroup
+from scheduler.lifecycle.group import BACKOFF_MAX_S, LATER
+from scheduler.lifecycle.restarting import attempts
 from wire.states import TaskState
 
 Attempt = tuple[int, int]
@@ -52,20 +54,24 @@ def live(job: Job, group_no: int, task: int | None = None) -> list[Attempt]:
 
 
 def pausing(job: Job, group_no: int, task: int | None = None) -> list[Attempt]:
-    """Tasks of the group, or that one, that may pause since their last attempt has ended. One query, of a key's part.
+    """Tasks of the group, or that one, that may pause since their last attempt has ended: it failed, or its node could
+    do nothing for it. One query, of a key's part.
 
-    Some of them may run again by now.
+    Some of them may run again by now, or wait for room alone.
     """
     since, day = clock.now() - dt.timedelta(seconds=BACKOFF_MAX_S), job.submitted_at.date()
     found = Task.objects.filter(submitted_on=day, job_id=job.pk, group_no=group_no)
     found = found if task is None else found.filter(index=task)
-    waiting = found.filter(state=TaskState.PENDING, finished_at__gt=since)
+    earlier = since - dt.timedelta(days=1)  # the row of an attempt that ran elsewhere is a little older than its task's
+    later = ContainerHistory.objects.filter(pk=OuterRef("container_id"), reason__in=LATER, finished_at__gt=earlier)
+    waiting = found.filter(Q(failures__gt=0) | Exists(later), state=TaskState.PENDING, finished_at__gt=since)
     return list(waiting.order_by("index").values_list("index", "attempts"))
 
 
 def restarting(services: Json | None, group_no: int) -> int:
     """How many tasks of the group are to start again and have not yet. services: of the job's row."""
-    return _count((services or {}).get(f"{group_no}", {}), "now", "queue", "unsure")
+    said = (services or {}).get(f"{group_no}", {})
+    return len({attempt for part in ("now", "queue", "unsure") for attempt in attempts(said.get(part, ()))})
 
 
 def _count(said: Json, *parts: str) -> int:

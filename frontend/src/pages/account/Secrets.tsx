@@ -76,9 +76,9 @@ function Put({ known, onClose }: { known: string; onClose: () => void }) {
 
 function Delete({ name, onClose }: { name: string; onClose: () => void }) {
   const client = useQueryClient();
-  const end = useMutation<SecretDeleted, ApiError>({
-    mutationFn: () => remove<SecretDeleted>(at(name)),
-    onSuccess: (told) => { void client.invalidateQueries({ queryKey: ["read", "/me/secrets"] }); if (!told.warnings.length) onClose(); },
+  const end = useMutation<SecretDeleted | undefined, ApiError>({
+    mutationFn: () => remove<SecretDeleted | undefined>(at(name)), // nothing from an older server
+    onSuccess: (told) => { void client.invalidateQueries({ queryKey: ["read", "/me/secrets"] }); if (!told?.warnings.length) onClose(); },
   });
   if (end.data?.warnings.length) return <Deleted told={end.data} onClose={onClose} />;
   return (
