@@ -11,8 +11,10 @@ from django.db import DatabaseError, connection
 
 from controlplane.accounts.models import User
 from controlplane.statestore import bus, posts
+from controlplane.statestore.lifeline import LEAVE_LOST
 from controlplane.statestore.models import Node, SubCluster
 from controlplane.statestore.queries.subclusters.listing import sub_clusters
+from wire.counts import counted
 from wire.states import NodeState
 
 Json = dict[str, Any]
@@ -110,8 +112,12 @@ def _rm(s: Json) -> Json:
     facts = {"leader": s["leader"], "epoch": s["epoch"], "round_ms": s["round_ms"], "state": s["state"]}
     name, age = s["name"], s["load"]["age_s"] if s["load"] else None
     if s["state"] == SubCluster.State.LOST:
-        remedy = "bring its workers and nodes back, or decommission it; its jobs have new homes"
-        return _item("rm", name, "bad", "Its RM and its nodes are silent.", remedy, **facts)
+        silent = "Its nodes are silent" if s["lease_ok"] else "Its RM and its nodes are silent"
+        if jobs := s["left"]["jobs"]:
+            remedy = f"bring its workers and nodes back; {LEAVE_LOST.format(name=name)}"
+            return _item("rm", name, "bad", f"{silent}; {counted(jobs, 'job')} found no other home.", remedy, **facts)
+        remedy = "bring its workers and nodes back, or decommission it: none of its jobs is left there"
+        return _item("rm", name, "bad", f"{silent}.", remedy, **facts)
     if s["state"] == SubCluster.State.JOINING:
         lacks = " and ".join(s["waits_for"]) or "its first round"
         return _item("rm", name, "warn", f"It is joining and waits for {lacks}.", "start what is missing", **facts)
