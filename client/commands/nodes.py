@@ -52,7 +52,7 @@ def deadline_s(text: str) -> int | None:
 
 
 def moment(text: str, name: str, also: str = "") -> datetime:
-    """``YYYY-MM-DD HH:MM``, ``+30m`` from now, ``-4h`` ago, or ``now``. A time that names no zone is of this machine's."""
+    """``YYYY-MM-DD HH:MM``, ``+30m`` from now, ``-4h`` ago, or ``now``. Without a zone: this machine's."""
     if text == "now":
         return clock.now()
     if text[:1] in ("+", "-"):

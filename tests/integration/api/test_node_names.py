@@ -161,7 +161,7 @@ def test_sub_clusters_are_named_as_people_write_lists(
     monkeypatch.setenv("HYDRA_HOME", str(tmp_path))
     monkeypatch.delenv("HYDRA_OPERATOR_PASSWORD", raising=False)
     before = set(SubCluster.objects.values_list("name", flat=True))
-    with pytest.raises(CommandError, match="^--sub-clusters: 'Hall 1' is not a name; use up to 63 small letters"):
+    with pytest.raises(CommandError, match=r"^--sub-clusters: 'Hall 1' is not a name; use up to 63 small letters"):
         call_command("prepare", "--sub-clusters", "west,hall-2,Hall 1")
     call_command("prepare", "--sub-clusters", " west, hall-1,,")
     assert set(SubCluster.objects.values_list("name", flat=True)) == before | {"hall-1"}

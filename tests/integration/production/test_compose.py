@@ -100,7 +100,10 @@ def test_a_tenants_tasks_find_nothing_of_the_agents_or_the_control_planes() -> N
 def test_what_serves_on_a_node_is_reached_and_the_node_reaches_what_it_needs() -> None:
     node, everything = OURS["node"], services()
     assert node["network_mode"] == "host" and not {"ports", "networks", "depends_on"} & set(node)
-    where = {"web": environment(node)["HYDRA_NODE_CONTROL_PLANE"], "redis": environment(OURS["web"])["HYDRA_NODE_REDIS_URL"]}
+    where = {
+        "web": environment(node)["HYDRA_NODE_CONTROL_PLANE"],
+        "redis": environment(OURS["web"])["HYDRA_NODE_REDIS_URL"],
+    }
     for name, url in where.items():
         address = urlsplit(url)
         assert address.hostname == "hydra.example", "a name that is known outside of compose"
@@ -122,7 +125,8 @@ def test_another_password_of_redis_is_in_force_from_its_next_start(tmp_path: Pat
     nobody = "user default off resetpass resetkeys resetchannels -@all"
     assert started(tmp_path, "first") == [nobody, "user hydra on >first ~* &* +@all"]
     node = "user node-3 on sanitize-payload #5e88 %R~d:1:3 resetchannels &w:1:3 -@all +get (%W~n:1 -@all +zadd)"
-    saved = [nobody, "user hydra on sanitize-payload #a7f1 ~* &* +@all", node, "user node-4 on"]  # cut off as it was written
+    cut_off = "user node-4 on"
+    saved = [nobody, "user hydra on sanitize-payload #a7f1 ~* &* +@all", node, cut_off]
     (tmp_path / "users.acl").write_text("\n".join(saved))
     assert started(tmp_path, "second") == [node, nobody, "user hydra on >second ~* &* +@all"]
     assert services()["broker"]["command"] == services()["redis"]["command"]

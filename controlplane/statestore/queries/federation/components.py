@@ -112,12 +112,7 @@ def _rm(s: Json) -> Json:
     facts = {"leader": s["leader"], "epoch": s["epoch"], "round_ms": s["round_ms"], "state": s["state"]}
     name, age = s["name"], s["load"]["age_s"] if s["load"] else None
     if s["state"] == SubCluster.State.LOST:
-        silent = "Its nodes are silent" if s["lease_ok"] else "Its RM and its nodes are silent"
-        if jobs := s["left"]["jobs"]:
-            remedy = f"bring its workers and nodes back; {LEAVE_LOST.format(name=name)}"
-            return _item("rm", name, "bad", f"{silent}; {counted(jobs, 'job')} found no other home.", remedy, **facts)
-        remedy = "bring its workers and nodes back, or decommission it: none of its jobs is left there"
-        return _item("rm", name, "bad", f"{silent}.", remedy, **facts)
+        return _lost(s, facts)
     if s["state"] == SubCluster.State.JOINING:
         lacks = " and ".join(s["waits_for"]) or "its first round"
         return _item("rm", name, "warn", f"It is joining and waits for {lacks}.", "start what is missing", **facts)
@@ -133,6 +128,15 @@ def _rm(s: Json) -> Json:
         remedy = "look at the log of its worker; when it stays so, restart that worker: another takes over"
         return _item("rm", name, "warn", f"It last told its load {age:.0f} s ago.", remedy, **facts)
     return _item("rm", name, "good", f"{s['leader']} leads it.", **facts)
+
+
+def _lost(s: Json, facts: Json) -> Json:
+    silent, remedy = "Its nodes are silent" if s["lease_ok"] else "Its RM and its nodes are silent", "bring them back"
+    if jobs := s["left"]["jobs"]:
+        text = f"{silent}; {counted(jobs, 'job')} found no other home."
+        return _item("rm", s["name"], "bad", text, f"{remedy}; {LEAVE_LOST.format(name=s['name'])}", **facts)
+    remedy += ", or decommission it: none of its jobs is left there"
+    return _item("rm", s["name"], "bad", f"{silent}.", remedy, **facts)
 
 
 def _gpg() -> Json:
