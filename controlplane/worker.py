@@ -124,6 +124,17 @@ def look_around(served: Served) -> None:
         log.warning("could not look for what is new", problem=str(problem))
 
 
+def warn_of_unknown(queues: list[str]) -> None:
+    """A queue of no sub-cluster may be of one that joins later; of a misspelt name it would be served for nothing."""
+    try:
+        known = {f"rm.{name}" for name in posts.names()} | {standby.CONTROL}
+    except DatabaseError:
+        return
+    for queue in queues:
+        if queue not in known:
+            log.warning("no sub-cluster has this name; it is led once one of this name joins", queue=queue)
+
+
 def _worker(process: bus.Process) -> balance.Worker:
     serves = process.facts["serves"]
     return balance.Worker(process.name, None if serves == EVERY else frozenset(serves.split(",")), process.up_s)
@@ -161,6 +172,7 @@ def run(name: str, queues: list[str], threads: int, every: bool = False) -> int:
         served.listen = lambda queue: worker.consumer.call_soon(worker.consumer.add_task_queue, queue)
         pulse.start()
         look_around(served)
+        warn_of_unknown(queues)
         if standby.CONTROL in queues:
             duties.housekeeping.apply_async(queue="control", expires=60)
 

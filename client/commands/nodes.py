@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import time
-from datetime import datetime, timedelta, tzinfo
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Annotated
 
@@ -52,11 +52,8 @@ def deadline_s(text: str) -> int | None:
     return None if text == NEVER else seconds(text, "deadline")
 
 
-def moment(text: str, name: str, also: str = "", zone: tzinfo | None = None) -> datetime:
-    """``YYYY-MM-DD HH:MM``, ``+30m`` from now, ``-4h`` ago, or ``now``.
-
-    zone: of a time that names none; this machine's by default.
-    """
+def moment(text: str, name: str, also: str = "") -> datetime:
+    """``YYYY-MM-DD HH:MM``, ``+30m`` from now, ``-4h`` ago, or ``now``. Without a zone: this machine's."""
     if text == "now":
         return clock.now()
     if text[:1] in ("+", "-"):
@@ -67,7 +64,7 @@ def moment(text: str, name: str, also: str = "", zone: tzinfo | None = None) -> 
     except ValueError:
         remedy = f"Write it like YYYY-MM-DDTHH:MM, with a Z for UTC, +30m, -4h{also} or now."
         raise client_error(f"{text!r} is not a time", field_name=name, remedy=remedy) from None
-    return at if at.tzinfo else at.replace(tzinfo=zone) if zone else at.astimezone()
+    return at if at.tzinfo else at.astimezone()
 
 
 def find(client: Client, text: str) -> Node:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections import Counter
 from collections.abc import Iterator
-from datetime import UTC, timedelta
+from datetime import timedelta
 from functools import partial
 from itertools import islice, takewhile
 from pathlib import Path
@@ -129,15 +129,15 @@ def history(
     ctx: typer.Context,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Written there, gzipped: name it .jsonl.gz.")],
     *,
-    begin: Annotated[str, typer.Option("--from", help="The window's begin: -4h or YYYY-MM-DDTHH:MM, UTC.")] = "-1h",
+    begin: Annotated[str, typer.Option("--from", help="Its begin: -4h or YYYY-MM-DDTHH:MM (your time).")] = "-1h",
     end: Annotated[str | None, typer.Option("--to", help="Its end, the same; now, if left out.")] = None,
     output: OutputOption = Format.table,
 ) -> None:
     """Write the jobs of a window of the recorded history into a file, to be replayed or simulated. For operators."""
     if file.suffix != ".gz":
         raise client_error("it is gzipped", field_name="FILE", remedy=f"Name it {file}.gz.")
-    since = moment(begin, "from", zone=UTC)
-    until = None if end is None else moment(end, "to", zone=UTC)
+    since = moment(begin, "from")
+    until = None if end is None else moment(end, "to")
     with connected(ctx) as client:
         client.recorded_history(since, until, file)
     jobs, notes = sum(1 for _ in trace.read(file)), trace.notes(file)

@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from datetime import UTC, datetime
+from datetime import datetime
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -59,7 +59,7 @@ def simulate(
     *,
     last: Annotated[Last | None, typer.Option(help="The window that is replayed; by default the last hour.")] = None,
     begin: Annotated[
-        str | None, typer.Option("--from", help="Its beginning instead: -4h or YYYY-MM-DDTHH:MM, UTC.")
+        str | None, typer.Option("--from", help="Its beginning instead: -4h or YYYY-MM-DDTHH:MM (your time).")
     ] = None,
     end: Annotated[str | None, typer.Option("--to", help="Its end: the same.")] = None,
     trace: Annotated[
@@ -91,8 +91,8 @@ def simulate(
     source = reading(file) if file else nullcontext((None, None))
     with source as (document, _), connected(ctx) as client:
         begun = client.request_simulation(
-            document=document, version=number, window=last, begin=_utc(begin, "from"), end=_utc(end, "to"), seeds=seeds,
-            trace=hand_in(client, asked) if asked else None, nodes=asked.nodes if asked else None,
+            document=document, version=number, window=last, begin=_moment(begin, "from"), end=_moment(end, "to"),
+            seeds=seeds, trace=hand_in(client, asked) if asked else None, nodes=asked.nodes if asked else None,
             queues=_queues(queue or []),
         )  # fmt: skip
         found = waited(client, begun)
@@ -224,8 +224,8 @@ def _write(path: Path, text: str) -> None:
         raise client_error(why, field_name="file", remedy="Name another place.") from None
 
 
-def _utc(text: str | None, name: str) -> datetime | None:
-    return None if text is None else moment(text, name, zone=UTC)
+def _moment(text: str | None, name: str) -> datetime | None:
+    return None if text is None else moment(text, name)
 
 
 # --- the answer

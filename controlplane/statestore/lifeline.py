@@ -32,12 +32,17 @@ MOVES: dict[tuple[State, Step], State] = {
     (State.LOST, Step.DECOMMISSION): State.DECOMMISSIONED,
 }
 
+# No drain empties it, as nobody leads it, and no kill is heard there until somebody does. The page says the same.
+LEAVE_LOST = (
+    "its jobs leave by themselves once routing gives them another home; to stop them instead, start a worker for queue "
+    "rm.{name}, then: hydractl kill JOB... (hydractl jobs --state live --limit 0 --columns job,name,home tells which)"
+)
 _INSTEAD = {
     (State.JOINING, Step.DRAIN): "nothing runs there yet; it can be decommissioned",
     (State.JOINING, Step.RESUME): "it runs by itself once a worker leads it and a node is up",
     (State.RUNNING, Step.RESUME): "there is nothing to resume",
     (State.RUNNING, Step.DECOMMISSION): "drain it first: hydractl sub-cluster drain {name}",
-    (State.LOST, Step.DRAIN): "it holds nothing that could be moved",
+    (State.LOST, Step.DRAIN): LEAVE_LOST,
     (State.LOST, Step.RESUME): "it runs again by itself when its RM leads and its nodes report",
 }
 

@@ -10,7 +10,7 @@ from django.db.models import F
 from controlplane import events
 from controlplane.statestore import bus
 from controlplane.statestore.errors import Conflict
-from controlplane.statestore.lifeline import State, Step, after
+from controlplane.statestore.lifeline import LEAVE_LOST, State, Step, after
 from controlplane.statestore.models import (
     AdmissionCount,
     Intent,
@@ -26,6 +26,8 @@ from wire.states import NodeState
 from . import nodes
 from .audit import SYSTEM, Actor, record
 from .duty import database_now
+
+LEAVE = "its jobs leave once no container is left: hydractl sub-cluster drain {name} --deadline 0s --wait"
 
 
 def create(actor: Actor, name: str, state: State = State.RUNNING) -> SubCluster:
@@ -130,10 +132,8 @@ def decommission(actor: Actor, sub_cluster: SubCluster, message: str = "") -> Su
         still = {what: n for what, n in left_there(row.pk).items() if n}
         if still:
             listed = " and ".join(f"{n} {what if n > 1 else what.removesuffix('s')}" for what, n in still.items())
-            raise Conflict(
-                f"sub-cluster {row.name} still has {listed}; its jobs leave once no container is left: "
-                f"hydractl sub-cluster drain {row.name} --deadline 0s --wait"
-            )
+            how = LEAVE_LOST if before == State.LOST else LEAVE
+            raise Conflict(f"sub-cluster {row.name} still has {listed}; {how.format(name=row.name)}")
         JoinToken.objects.filter(sub_cluster=row, revoked_at=None).update(revoked_at=now)
         _set(row, state, now, message, actor.user_id)
         _tell(actor, row, before, {"message": message})

@@ -6,7 +6,7 @@ import { bulkCommand } from "./jobs/BulkActions";
 import { address, command, cursorOf, fromInput, fromSearch, saveCommand, toInput, topic, toQuery } from "./jobs/filters";
 import { localInput } from "../format/units";
 import { request, wrong } from "./fleet/duty";
-import { health, leftThere, shares, silentFor, standing } from "./overview/fleet";
+import { health, keptBy, leftThere, shares, silentFor, standing } from "./overview/fleet";
 import { fieldPath } from "./submit/errors";
 import { localFiles, parse, withUploads } from "./submit/source";
 import { hydractl, quote } from "../format/shell";
@@ -61,6 +61,12 @@ describe("the fleet", () => {
       .toEqual(["Healthy", "No leader", "Frozen", "Stale", "Degraded", "No nodes up"]));
   it("says what is left in words", () =>
     expect([null, { jobs: 0, containers: 0 }, { jobs: 1, containers: 2000 }].map((left) => leftThere({ left }))).toEqual(["", "", "1 job and 2,000 containers"]));
+  it("says what keeps one from leaving, and what to do", () => {
+    const left = { jobs: 1, containers: 0 };
+    expect(keptBy(sub({ state: "draining", left }))).toBe("1 job left; its jobs leave once no container is left");
+    expect(keptBy(sub({ state: "lost", left }))).toMatch(/^1 job left; .* start a worker for queue rm\.west, then: hydractl kill JOB\.\.\./);
+    expect(keptBy(sub({ state: "lost", left: { jobs: 0, containers: 0 } }))).toBe("");
+  });
   it("tells where a sub-cluster is in its life", () =>
     expect([sub({ state: "joining", lease_ok: false, waits_for: ["a first node"] }), sub({ state: "lost", lease_ok: false }), sub({ state: "draining" }), sub({ state: "draining", lease_ok: false })].map((s) => health(s).word))
       .toEqual(["Joining", "Lost", "Draining", "No leader"]));

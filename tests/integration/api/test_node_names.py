@@ -16,7 +16,7 @@ from controlplane.statestore import bus
 from controlplane.statestore.actions import nodes
 from controlplane.statestore.actions.audit import SYSTEM
 from controlplane.statestore.actions.credentials import hashed
-from controlplane.statestore.models import JoinToken, Node
+from controlplane.statestore.models import JoinToken, Node, SubCluster
 from tests.integration.api.test_nodes import register
 from tests.integration.api.world import NodeApi, World
 from wire import keys
@@ -153,3 +153,15 @@ def test_a_password_that_no_operator_may_have_is_named(
     monkeypatch.setenv("HYDRA_OPERATOR_PASSWORD", "short")
     with pytest.raises(CommandError, match=r"HYDRA_OPERATOR_PASSWORD: .*10 characters"):
         call_command("prepare", "--sub-clusters", "west")
+
+
+def test_sub_clusters_are_named_as_people_write_lists(
+    world: World, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("HYDRA_HOME", str(tmp_path))
+    monkeypatch.delenv("HYDRA_OPERATOR_PASSWORD", raising=False)
+    before = set(SubCluster.objects.values_list("name", flat=True))
+    with pytest.raises(CommandError, match=r"^--sub-clusters: 'Hall 1' is not a name; use up to 63 small letters"):
+        call_command("prepare", "--sub-clusters", "west,hall-2,Hall 1")
+    call_command("prepare", "--sub-clusters", " west, hall-1,,")
+    assert set(SubCluster.objects.values_list("name", flat=True)) == before | {"hall-1"}

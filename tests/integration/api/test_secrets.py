@@ -261,7 +261,8 @@ def test_another_key_takes_over_and_the_old_one_can_go(world: World, settings: A
     said = given(world, live)
     assert said["secrets"] == {} and said["wrong"]["db"].startswith("cannot be read any more")
     out, err = StringIO(), StringIO()
-    call_command("secrets", stdout=out, stderr=err)
+    with pytest.raises(SystemExit, match=r"^1$"):
+        call_command("secrets", stdout=out, stderr=err)
     assert out.getvalue().startswith("0 secrets") and "secret db of account tenant opens" in err.getvalue()
     settings.SECRETS_KEYS = new + old
     assert given(world, live)["secrets"] == {"db": VALUE}

@@ -69,3 +69,12 @@ def test_a_worker_for_all_listens_for_what_joins_later_and_one_for_some_does_not
     served.look()
     some.look()
     assert heard == ["rm.east", "rm.third"] and some.names == {"control", "rm.east"}
+
+
+@pytest.mark.django_db
+def test_a_worker_says_which_of_its_queues_lead_no_sub_cluster(monkeypatch: pytest.MonkeyPatch):
+    said: list[str] = []
+    monkeypatch.setattr(worker.log, "warning", lambda event, queue: said.append(queue), raising=False)
+    subclusters.create(SYSTEM, "east")
+    worker.warn_of_unknown(["control", "rm.east", "rm.esat"])
+    assert said == ["rm.esat"]

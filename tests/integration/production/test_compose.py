@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 import yaml
@@ -94,6 +95,41 @@ def test_a_tenants_tasks_find_nothing_of_the_agents_or_the_control_planes() -> N
     where = environment(node)["HYDRA_NODE_DIR"]
     assert any(filled(volume) == f"node:{where}" for volume in node["volumes"])
     assert not where.startswith("/var/lib/hydra/"), "the home of the image's own user is closed to tenants' users"
+
+
+def test_what_serves_on_a_node_is_reached_and_the_node_reaches_what_it_needs() -> None:
+    node, everything = OURS["node"], services()
+    assert node["network_mode"] == "host" and not {"ports", "networks", "depends_on"} & set(node)
+    where = {
+        "web": environment(node)["HYDRA_NODE_CONTROL_PLANE"],
+        "redis": environment(OURS["web"])["HYDRA_NODE_REDIS_URL"],
+    }
+    for name, url in where.items():
+        address = urlsplit(url)
+        assert address.hostname == "hydra.example", "a name that is known outside of compose"
+        assert [port.split(":")[0] for port in everything[name]["ports"]] == [str(address.port)]
+
+
+def started(folder: Path, password: str) -> list[str]:
+    """The users of Redis when its container starts with this password."""
+    (script,) = services()["redis"]["command"]
+    before, server, _ = script.replace("$$", "$").partition("exec valkey-server")
+    assert server and before.count("/data") == 1
+    run = ["/bin/sh", "-c", before.replace("/data", str(folder))]
+    subprocess.run(run, env={"PASSWORD": password, "PATH": os.defpath}, check=True)
+    assert [p.name for p in folder.iterdir()] == ["users.acl"] and (folder / "users.acl").stat().st_mode & 0o77 == 0
+    return (folder / "users.acl").read_text().splitlines()
+
+
+def test_another_password_of_redis_is_in_force_from_its_next_start(tmp_path: Path) -> None:
+    nobody = "user default off resetpass resetkeys resetchannels -@all"
+    assert started(tmp_path, "first") == [nobody, "user hydra on >first ~* &* +@all"]
+    node = "user node-3 on sanitize-payload #5e88 %R~d:1:3 resetchannels &w:1:3 -@all +get (%W~n:1 -@all +zadd)"
+    cut_off = "user node-4 on"
+    saved = [nobody, "user hydra on sanitize-payload #a7f1 ~* &* +@all", node, cut_off]
+    (tmp_path / "users.acl").write_text("\n".join(saved))
+    assert started(tmp_path, "second") == [node, nobody, "user hydra on >second ~* &* +@all"]
+    assert services()["broker"]["command"] == services()["redis"]["command"]
 
 
 def test_the_image_installs_with_what_was_copied_by_then(tmp_path: Path):

@@ -3,13 +3,19 @@
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
 from django.conf import LazySettings
 
+from controlplane.accounts.models import Role, User
 from controlplane.rm import tasks
 from controlplane.rm.ports import Outdated
+from controlplane.statestore.actions import subclusters
+from controlplane.statestore.actions.audit import SYSTEM
+from controlplane.statestore.errors import Conflict
 from controlplane.statestore.models import JobEvent, SubCluster
+from controlplane.statestore.queries.federation import components
 from controlplane.statestore.queries.subclusters import places
 from tests.integration.rm.cluster import Cluster, Nodes
 from tests.integration.rm.federation import OPEN, SMALL, Federation
@@ -264,6 +270,47 @@ def test_a_lost_sub_cluster_that_returns_works_again_and_holds_nothing_stale(fed
     assert SubCluster.objects.get(pk=federation.west.sub.pk).state == "running"
     rounds(federation)
     finish(federation, job)
+
+
+def test_jobs_that_no_other_takes_keep_a_lost_sub_cluster_until_they_are_stopped_or_may_go(
+    federation: Federation,
+) -> None:
+    """Every way out that an operator is told of is one."""
+    f = federation
+    queues = {"default": {"guaranteed": 1.0} | OPEN}
+    f.west.policy(queues, lost_sub_clusters=LOST, routing={"policy": "reject"})
+    stopped, moved = (f.west.submit(SMALL | {"count": 2}) for _ in range(2))
+    rounds(f)
+    fall_silent(f, 0)
+    reap(f)
+    lost = SubCluster.objects.get(pk=f.west.sub.pk)
+    for step in (lambda: subclusters.decommission(SYSTEM, lost), lambda: subclusters.drain(SYSTEM, lost, None)):
+        with pytest.raises(Conflict, match=r"start a worker for queue rm\.west, then: hydractl kill JOB"):
+            step()
+    found = health(f)
+    assert found["text"] == "Its RM and its nodes are silent; 2 jobs found no other home."
+    assert "hydractl kill JOB" in found["remedy"]
+    f.west.kill(stopped)
+    f.lead(0)
+    for _ in range(2):
+        f.leaders[0].round()  # type: ignore[union-attr]  # its nodes stay silent
+    assert f.west.job(stopped).state == JobState.KILLED and f.west.job(moved).home_id == lost.pk
+    assert health(f)["text"] == "Its nodes are silent; 1 job found no other home."
+    fall_silent(f, 0)
+    f.west.policy(queues, lost_sub_clusters=LOST)
+    reap(f)
+    assert f.west.job(moved).home_id != lost.pk
+    assert health(f)["remedy"].endswith("decommission it: none of its jobs is left there")
+    subclusters.decommission(SYSTEM, lost)
+    assert SubCluster.objects.get(pk=lost.pk).state == "decommissioned"
+    finish(f, moved)
+
+
+def health(f: Federation) -> dict[str, Any]:
+    """What operators are told of west's RM."""
+    told = components.read(User(username="op", role=Role.OPERATOR))
+    (found,) = (item for item in told if (item["kind"], item["name"]) == ("rm", f.west.sub.name))
+    return found
 
 
 def test_what_was_silent_while_nobody_watched_is_given_time(federation: Federation) -> None:

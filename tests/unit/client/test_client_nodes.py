@@ -1,13 +1,17 @@
 """What people type about nodes: time spans, moments, names."""
 
 import json
+import time
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 from typer.testing import CliRunner
 
+from client.commands import replay, simulating
 from client.commands.cluster import chosen, shown_state
 from client.commands.nodes import deadline_s, moment, seconds
 from client.commands.policy import read
@@ -39,9 +43,49 @@ def test_never_and_moments() -> None:
     assert moment("2026-03-01 22:00", "start").tzinfo is not None
     for text, minutes in ("+30m", 30), ("+2d", 2880), ("-4h", -240), ("now", 0):
         assert abs(moment(text, "start") - datetime.now(UTC) - timedelta(minutes=minutes)) < timedelta(seconds=5)
-    assert moment("2026-03-01T22:00", "from", zone=UTC) == datetime(2026, 3, 1, 22, tzinfo=UTC)
     with pytest.raises(HydraError):
         moment("tomorrow", "start")
+
+
+@pytest.fixture
+def five_hours_behind(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("TZ", "EST5")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+class Asked:
+    """A cluster that notes the windows it is asked about, and says nothing."""
+
+    def __init__(self) -> None:
+        self.windows: list[tuple[datetime, datetime]] = []
+
+    def __enter__(self) -> "Asked":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def request_simulation(self, *, begin: datetime, end: datetime, **_: object) -> None:
+        self.windows.append((begin, end))
+        raise typer.Exit
+
+    def recorded_history(self, begin: datetime, end: datetime, _: Path) -> None:
+        self.request_simulation(begin=begin, end=end)
+
+
+@pytest.mark.parametrize("words", [("policy", "simulate", "1"), ("history", "jobs.jsonl.gz")])
+def test_times_that_name_no_zone_are_the_persons_own(
+    five_hours_behind: None, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    asked = Asked()
+    for command in (simulating, replay):
+        monkeypatch.setattr(command, "connected", lambda ctx: asked)
+    done = CliRunner().invoke(app, [*words, "--from", "2026-03-01T22:00", "--to", "2026-03-02T04:00Z"])
+    assert done.exit_code == 0, done.output
+    assert asked.windows == [(datetime(2026, 3, 2, 3, tzinfo=UTC), datetime(2026, 3, 2, 4, tzinfo=UTC))]
 
 
 def test_states_as_people_see_them() -> None:

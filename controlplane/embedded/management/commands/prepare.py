@@ -15,6 +15,7 @@ from psycopg import sql
 from controlplane.embedded import bootstrap, stores
 from controlplane.embedded.home import Home
 from controlplane.statestore import membership, partitions
+from controlplane.statestore.actions import joining
 from controlplane.statestore.errors import Invalid
 
 
@@ -27,7 +28,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         home = Home.from_environment()
-        names = options["sub_clusters"].split(",")
+        names = sub_clusters(options["sub_clusters"])
         own = bool(home.secrets()) and home.uses_own_postgres(os.environ)
         if own:
             create_database()
@@ -42,6 +43,17 @@ class Command(BaseCommand):
             raise CommandError(said or error.detail) from None
         if own:
             stores.prepared_path(home).write_text(stores.preparation(names))
+
+
+def sub_clusters(text: str) -> list[str]:
+    """Names as people write them in a list."""
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    try:
+        for name in names:
+            joining.check_name(name)
+    except Invalid as error:
+        raise CommandError("\n".join(f"--sub-clusters: {e.message}; {e.remedy}" for e in error.errors)) from None
+    return names
 
 
 def create_database() -> None:

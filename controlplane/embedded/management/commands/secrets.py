@@ -1,5 +1,6 @@
 """``manage.py secrets``: seal what accounts have put anew, after another key has become the first."""
 
+import sys
 from typing import Any
 
 from django.core.management.base import BaseCommand
@@ -18,3 +19,5 @@ class Command(BaseCommand):
             self.stderr.write(
                 f"secret {name} of account {owner} opens with none of the keys; its owner can put it again"
             )
+        if found.unreadable:
+            sys.exit(1)  # whoever takes a key away by a script is to stop here

@@ -24,7 +24,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         from controlplane import worker
 
-        queues = [queue for queue in options["queues"].split(",") if queue]
+        queues = [queue.strip() for queue in options["queues"].split(",") if queue.strip()]
         unknown = [q for q in queues if q != "control" and not q.startswith("rm.")]
         every = options["all"]
         if unknown or bool(queues) == every:

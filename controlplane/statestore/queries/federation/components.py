@@ -11,9 +11,11 @@ from django.core.files.storage import storages
 from django.db import DatabaseError, connection
 
 from controlplane.statestore import bus, posts
+from controlplane.statestore.lifeline import LEAVE_LOST
 from controlplane.statestore.models import Node, SubCluster
 from controlplane.statestore.queries.subclusters.listing import all_sub_clusters
 from controlplane.wholefiles import WholeFiles
+from wire.counts import counted
 from wire.states import NodeState
 
 Json = dict[str, Any]
@@ -132,8 +134,7 @@ def _rm(s: Json) -> Json:
     facts = {"leader": s["leader"], "epoch": s["epoch"], "round_ms": s["round_ms"], "state": s["state"]}
     name, age = s["name"], s["load"]["age_s"] if s["load"] else None
     if s["state"] == SubCluster.State.LOST:
-        remedy = "bring its workers and nodes back, or decommission it; its jobs have new homes"
-        return _item("rm", name, "bad", "Its RM and its nodes are silent.", remedy, **facts)
+        return _lost(s, facts)
     if s["state"] == SubCluster.State.JOINING:
         lacks = " and ".join(s["waits_for"]) or "its first round"
         return _item("rm", name, "warn", f"It is joining and waits for {lacks}.", "start what is missing", **facts)
@@ -149,6 +150,15 @@ def _rm(s: Json) -> Json:
         remedy = "look at the log of its worker; when it stays so, restart that worker: another takes over"
         return _item("rm", name, "warn", f"It last told its load {age:.0f} s ago.", remedy, **facts)
     return _item("rm", name, "good", f"{s['leader']} leads it.", **facts)
+
+
+def _lost(s: Json, facts: Json) -> Json:
+    silent, remedy = "Its nodes are silent" if s["lease_ok"] else "Its RM and its nodes are silent", "bring them back"
+    if jobs := s["left"]["jobs"]:
+        text = f"{silent}; {counted(jobs, 'job')} found no other home."
+        return _item("rm", s["name"], "bad", text, f"{remedy}; {LEAVE_LOST.format(name=s['name'])}", **facts)
+    remedy += ", or decommission it: none of its jobs is left there"
+    return _item("rm", s["name"], "bad", f"{silent}.", remedy, **facts)
 
 
 def _gpg() -> Json:

@@ -10,7 +10,7 @@ import { count, duration, many, moment } from "../../format/units";
 import { useRead } from "../../live/hooks";
 import { Command, Confirm, Failed, Loading, Notice } from "../../ui/parts";
 import { DEADLINES } from "../fleet/duty";
-import { leftThere } from "./fleet";
+import { keptBy } from "./fleet";
 import { hydractl } from "../../format/shell";
 
 const HOUR_S = 3600;
@@ -26,11 +26,11 @@ const WHAT: Record<Act, string> = {
 
 export default function SubClusterLife({ sc }: { sc: SubCluster }) {
   const [asking, setAsking] = useState<Act | null>(null);
-  const busy = leftThere(sc) !== "";
+  const kept = keptBy(sc);
   return (
     <div className="row wrap">
       {(CHOICES[sc.state] ?? []).map((act) => (
-        <Button key={act} size="compact-sm" variant="default" disabled={act === "decommission" && busy} title={act === "decommission" && busy ? "Something is left there" : undefined}
+        <Button key={act} size="compact-sm" variant="default" disabled={act === "decommission" && kept !== ""} title={(act === "decommission" && kept) || undefined}
           onClick={() => setAsking(act)}>{TITLES[act]} sub-cluster{act === "resume" ? "" : "…"}</Button>
       ))}
       {asking && <Ask key={asking} act={asking} sc={sc} onClose={() => setAsking(null)} />}

@@ -20,6 +20,15 @@ export function leftThere(sc: Pick<SubCluster, "left">): string {
   return said.filter((part) => !part.startsWith("0 ")).join(" and ");
 }
 
+/** Why it cannot be decommissioned yet, and what to do, in the API's words; nothing where it can. */
+export function keptBy(sc: Pick<SubCluster, "name" | "state" | "left">): string {
+  const left = leftThere(sc);
+  const leave = sc.state === "lost"
+    ? `its jobs leave by themselves once routing gives them another home; to stop them instead, start a worker for queue rm.${sc.name}, then: hydractl kill JOB... (hydractl jobs --state live --limit 0 --columns job,name,home tells which)`
+    : "its jobs leave once no container is left";
+  return left && `${left} left; ${leave}`;
+}
+
 /** Whether the sub-cluster's numbers are old, which is not the same as its RM being gone. */
 export function summaryStale(sc: SubCluster): boolean {
   return sc.summary_age_s !== undefined && (sc.summary_age_s === null || sc.summary_age_s > SUMMARY_STALE_S);
@@ -29,7 +38,7 @@ export type Health = { tone: "succeeded" | "running" | "failed" | "lost" | "pend
 
 /** Liveness first: is somebody leading, are its numbers fresh, are its nodes up. */
 export function health(sc: SubCluster): Health {
-  if (sc.state === "lost") return { tone: "lost", word: "Lost", detail: sc.message || "Its RM and its nodes are silent; its jobs have new homes." };
+  if (sc.state === "lost") return { tone: "lost", word: "Lost", detail: sc.message || "Its RM and its nodes are silent." };
   if (sc.state === "joining") return { tone: "pending", word: "Joining", detail: `It waits for ${sc.waits_for?.join(" and ") || "its first round"}.` };
   if (sc.frozen) return { tone: "lost", word: "Frozen", detail: "Most nodes fell silent together; nothing is declared lost until they answer." };
   if (!sc.lease_ok) return { tone: "failed", word: "No leader", detail: "Nobody holds the lease. Running containers go on; nothing new is placed." };
