@@ -307,6 +307,9 @@ class Client(
         try:
             self._fetch(digest, temporary, on_bytes)
             temporary.replace(target)
+        except OSError as error:
+            error.filename, error.filename2 = str(target), None  # nobody knows the other name
+            raise
         finally:
             temporary.unlink(missing_ok=True)
         return target
