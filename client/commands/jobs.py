@@ -162,7 +162,9 @@ def jobs(
     ctx: typer.Context,
     *,
     state: Annotated[str | None, typer.Option(help="Like RUNNING or FAILED; or live, or ended.")] = None,
-    queue: Annotated[str | None, typer.Option(help="Of this queue.", autocompletion=complete_queue)] = None,
+    queue: Annotated[
+        str | None, typer.Option(help="Of this queue and those below it.", autocompletion=complete_queue)
+    ] = None,
     owner: Annotated[str | None, typer.Option(help="Of this account.")] = None,
     tag: Annotated[str | None, typer.Option(help="With this tag.")] = None,
     name: Annotated[str | None, typer.Option(help="Whose name begins so.")] = None,

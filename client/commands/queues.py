@@ -98,7 +98,9 @@ def usage(
     all_accounts: Annotated[
         bool, typer.Option("--all-accounts", help="With --csv: of all, each line with its owner; for operators.")
     ] = False,
-    queue: Annotated[str | None, typer.Option(help="In this queue.", autocompletion=complete_queue)] = None,
+    queue: Annotated[
+        str | None, typer.Option(help="In this queue and those below it.", autocompletion=complete_queue)
+    ] = None,
     hourly: Annotated[bool, typer.Option("--hourly", help="Per hour instead of per day.")] = False,
     by_account: Annotated[
         bool, typer.Option("--by-account", help="Per account, in at most 31 days; for operators and viewers.")

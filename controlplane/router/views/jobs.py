@@ -100,7 +100,7 @@ class Jobs(View):
         operation_id="jobs_list",
         parameters=[
             OpenApiParameter("state", str, enum=list(listing.STATES)),
-            text_parameter("queue"),
+            text_parameter("queue", "In this queue or below it"),
             text_parameter("owner"),
             text_parameter("tag"),
             text_parameter("name", "The beginning of the name"),
