@@ -31,7 +31,7 @@ def _filters() -> Iterator[dict[str, str]]:
     old, older = (today - 60 * DAY).isoformat(), (today - 61 * DAY).isoformat()
     one = {
         "state": ["FAILED", "KILLED", "SUCCEEDED", "RUNNING", "SUBMITTED", "live", "ended"],
-        "queue": ["root.team0000.prod", "root.team0003.dev", "root.team1600.dev", "root.none"],
+        "queue": ["root.team0000.prod", "root.team0003.dev", "root.team1600.dev", "root.team0000", "root", "root.none"],
         "owner": ["tenant", "user-200", "user-001", "nobody"],
         "tag": ["nightly", "run-100", "model-3", "none"],
         "name": ["etl", "etl-77-", "train-500-9", "zzz"],

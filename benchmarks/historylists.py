@@ -49,7 +49,7 @@ class Listing:
 def asked() -> dict[str, dict[str, list[str]]]:
     """By operation and parameter, values that many, few and no rows have; those of an enumeration are all asked."""
     long_ago, lately = ((dt.datetime.now(dt.UTC) - dt.timedelta(days=days)).isoformat() for days in (390, 90))
-    queues, west = ["root.team0000.prod", "root.team1600.dev", "root.none"], ["west"]
+    queues, west = ["root.team0000.prod", "root.team1600.dev", "root.team0000", "root", "root.none"], ["west"]
     return {
         "accounts_list": {"name": ["user-1", "zzz"]},
         "audit_list": {

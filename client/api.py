@@ -173,7 +173,7 @@ class Client(
         return answers.read(JobExplanation, self._get(f"/jobs/{job_id}/explain"))
 
     def jobs(self, *, page_size: int = 100, **filters: str | None) -> Iterator[Job]:
-        """Newest first. Filters: state, queue, owner, tag, name, kind, node, since, until (ISO 8601), order."""
+        """Newest first. Filters: state, queue (and below), owner, tag, name, kind, node, since, until (ISO), order."""
         return self._pages("/jobs", Job, {**filters, "page_size": page_size})
 
     def wait(
@@ -307,6 +307,9 @@ class Client(
         try:
             self._fetch(digest, temporary, on_bytes)
             temporary.replace(target)
+        except OSError as error:
+            error.filename, error.filename2 = str(target), None  # nobody knows the other name
+            raise
         finally:
             temporary.unlink(missing_ok=True)
         return target

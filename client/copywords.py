@@ -1,4 +1,4 @@
-"""Why a copy failed: which path, on which side, and what to do; of what ``tar`` in a container says its own way."""
+"""Why a copy failed, or a file here: which path, on which side, and what to do; ``tar`` has words of its own."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def not_started(container: str, status: int, error: HydraError) -> HydraError:
     return client_error(f"{container} has no tar, which copying needs", field_name="container", remedy=remedy)
 
 
-def not_here(path: Path, error: OSError | ValueError, field: str) -> HydraError:
+def not_here(path: Path, error: OSError | ValueError, field: str = "") -> HydraError:
     """A path of this machine that could not be read or written."""
     code = getattr(error, "errno", None)
     name = getattr(error, "filename", None) or path
@@ -84,7 +84,7 @@ def not_here(path: Path, error: OSError | ValueError, field: str) -> HydraError:
         errno.ENOSPC: ("has no room on its disk", "Give a path on another disk."),
     }
     why = getattr(error, "strerror", None) or error
-    message, remedy = remedies.get(code or 0, (f"cannot be copied: {why}", "Give another path."))
+    message, remedy = remedies.get(code or 0, (f"cannot be read or written: {why}", "Give another path."))
     return client_error(f"{name} on this machine {message}", field_name=field, remedy=remedy)
 
 

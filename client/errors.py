@@ -6,7 +6,7 @@ same shape, so that whoever catches ``HydraError`` needs no second case.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -54,8 +54,16 @@ class InvalidJob(HydraError):
         super().__init__(Problem(title="The job is not valid", status=0, errors=list(errors)))
 
 
-def placed(errors: Sequence[FieldError], source: Source) -> list[FieldError]:
-    """The errors with where they stand in what a job was read from."""
+def placed(errors: Sequence[FieldError], source: Source, options: Collection[str] = ()) -> list[FieldError]:
+    """The errors with where they stand in what a job was read from.
+
+    options: fields that command-line options gave in place of the text, whose names they bear.
+    """
+    typed = [replace(each, field=f"--{each.field}") for each in errors if each.field in options]
+    return [*typed, *_found([each for each in errors if each.field not in options], source)]
+
+
+def _found(errors: Sequence[FieldError], source: Source) -> list[FieldError]:
     if source is None or not errors:
         return list(errors)
     if isinstance(source, str):
@@ -71,20 +79,21 @@ def _line(field: str, lines: Mapping[str, int]) -> int:
 
 
 @contextmanager
-def locating(text: Source, within: str = "") -> Iterator[None]:
+def locating(text: Source, within: str = "", options: Collection[str] = ()) -> Iterator[None]:
     """What is refused meanwhile, here or by a server, tells where in a file's text it stands.
 
     text: that of a job file, or the lines of fields in another; none where nothing was read from one.
     within: the field of what is sent that holds the file, with its dot; what is not in it stays as it is.
+    options: as for ``placed``.
     """
     try:
         yield
     except HydraError as error:
-        if text is not None and error.problem.errors:
+        if (text is not None or options) and error.problem.errors:
             others = [each for each in error.problem.errors if not each.field.startswith(within)]
             own = [each for each in error.problem.errors if each.field.startswith(within)]
             own = [replace(each, field=each.field.removeprefix(within)) for each in own]
-            error.problem = error.problem.model_copy(update={"errors": [*others, *placed(own, text)]})
+            error.problem = error.problem.model_copy(update={"errors": [*others, *placed(own, text, options)]})
         raise
 
 

@@ -7,7 +7,9 @@ cannot be reached or is overloaded; 130 Ctrl-C. ``exec`` ends with its command's
 
 from __future__ import annotations
 
+import errno
 from functools import partial
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -49,7 +51,8 @@ from client.commands import (
     views,
 )
 from client.commands.common import Settings, complete_context, server_time
-from client.errors import HydraError, Unreachable
+from client.copywords import not_here
+from client.errors import HydraError, Unreachable, client_error
 from client.screen import fail, say
 
 REFUSED, UNREACHED, INTERRUPTED = 2, 3, 130
@@ -70,6 +73,12 @@ class _Group(TyperGroup):
         except TimeoutError as error:
             say(f"hydractl: {error}.")
             raise typer.Exit(UNREACHED) from error
+        except OSError as error:
+            if error.errno == errno.EPIPE:  # whoever reads what we write has gone
+                raise
+            path = error.filename
+            fail(not_here(Path(str(path)), error) if path else client_error(error.strerror or str(error)))
+            raise typer.Exit(REFUSED) from error
         except KeyboardInterrupt as error:
             raise typer.Exit(INTERRUPTED) from error
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import stat
 import sys
@@ -271,3 +272,14 @@ def _source_errors(entry: dict[str, Any], base: Path, where: str) -> Iterator[Fi
             yield FieldError(f"{where}.source", f"{source} does not exist in {base.resolve()}", "Correct the name")
         elif not (found.is_file() or found.is_dir()):
             yield FieldError(f"{where}.source", f"{source} is neither a file nor a folder", "Name a file or a folder")
+        elif unread := _unread(found):
+            yield FieldError(f"{where}.source", f"{unread} is not yours to read", "Change its rights")
+
+
+def _unread(source: Path) -> Path | None:
+    """The first that may not be read, of a file or of a folder and all that it brings."""
+    if not source.is_dir():
+        return None if os.access(source, os.R_OK) else source
+    every = (each for each in (source, *source.rglob("*")) if "__pycache__" not in each.parts)
+    allowed = ((each, os.R_OK | os.X_OK if each.is_dir() else os.R_OK) for each in every)
+    return next((each for each, mode in allowed if not os.access(each, mode)), None)

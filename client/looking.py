@@ -26,6 +26,7 @@ from client.screen import (
     cut_at,
     filled,
     in_words,
+    not_as_json,
     plain,
     printable,
     show,
@@ -108,7 +109,7 @@ def listed(
         show(fetch(), shown, output, nothing=nothing, limit=limit, order=order, sparse=sparse, count=count)
         return
     if output is Format.json:
-        raise client_error("--watch draws tables", field_name="watch", remedy="Leave out -o json, or --watch.")
+        raise not_as_json("--watch")
 
     def picture() -> RenderableType:
         rows, more = at_most(fetch(), limit) if limit else (fetch(), False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
@@ -17,7 +18,7 @@ from rich.text import Text
 
 from client import clock
 from client.answers import to_json
-from client.errors import HydraError
+from client.errors import HydraError, client_error
 from contract.base import Answer
 
 T = TypeVar("T")
@@ -60,6 +61,13 @@ def fail(error: HydraError) -> None:
 def printable(text: str) -> str:
     """Without control characters: names and messages are other people's, the terminal is ours."""
     return "".join(c if c.isprintable() or c == "\n" else "\ufffd" for c in text)
+
+
+def not_as_json(option: str) -> HydraError:
+    """Of an option that draws on a terminal, where JSON is asked for; perhaps by nobody who remembers."""
+    if os.environ.get("HYDRA_OUTPUT") == Format.json:
+        return client_error("does not go with HYDRA_OUTPUT=json", field_name=option, remedy="Add -o table.")
+    return client_error("does not go with -o json", field_name=option, remedy="Leave one of them out.")
 
 
 def print_json(answer: Any) -> None:

@@ -15,15 +15,17 @@ from typer.core import TyperGroup
 
 from client import clock, config
 from client.api import Client
-from client.errors import HydraError
+from client.errors import HydraError, client_error
 from contract.nodes import Node
 from contract.schedules import Schedule
 from wire.counts import counted
+from wire.states import JobState, TaskState
 
 N = TypeVar("N", Node, Schedule)
 OFFERED = 30  # values that completion shows
 INDICES = 10_000  # of tasks, among which it looks
 LOOKED_THROUGH = 5000  # names, for one that may have been meant
+STATES = {"live", "ended", *JobState.__members__, *TaskState.__members__}
 
 
 class ShowingGroup(TyperGroup):
@@ -154,6 +156,14 @@ complete_schedule, complete_secret = completing(_schedules), completing(_secrets
 complete_receiver = completing(_receivers)
 
 
+def state_word(text: str | None) -> str | None:
+    """A state as the API spells it, whatever case a person typed; another word as it is."""
+    for known in () if text is None else (text.lower(), text.upper()):
+        if known in STATES:
+            return known
+    return text
+
+
 def job_number(text: str) -> int:
     if not (text.isascii() and text.isdecimal()):
         raise typer.BadParameter(f"{text[:60]!r} is not a job's number; hydractl jobs lists them.")
@@ -164,6 +174,31 @@ JobArgument = Annotated[
     int,
     typer.Argument(metavar="JOB", help="The job's number.", parser=job_number, autocompletion=completing(_jobs)),
 ]
+
+
+def _typed(ctx: typer.Context, name: str) -> bool:
+    source = ctx.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
+
+
+def _spelt(ctx: typer.Context, name: str) -> str:
+    return next((each.opts[0] for each in ctx.command.params if each.name == name), name)
+
+
+def apart(ctx: typer.Context, option: str, *others: str) -> None:
+    """``HydraError`` where ``option`` was typed and one of the others, of which it makes nothing; all by name."""
+    for other in others:
+        if _typed(ctx, option) and _typed(ctx, other):
+            message = f"does not go with {_spelt(ctx, option)}"
+            raise client_error(message, field_name=_spelt(ctx, other), remedy="Leave one of them out.")
+
+
+def only_of(ctx: typer.Context, option: str, *wholes: str) -> None:
+    """``HydraError`` where ``option`` was typed and none of these, of which it says something; all by name."""
+    if _typed(ctx, option) and not any(_typed(ctx, whole) for whole in wholes):
+        known = [_spelt(ctx, whole) for whole in wholes]
+        remedy = f"Add {known[0]}, or leave it out."
+        raise client_error(f"is of {' and '.join(known)}", field_name=_spelt(ctx, option), remedy=remedy)
 
 
 def near(name: str, known: Iterable[str], see: str) -> str:

@@ -209,11 +209,13 @@ def artifacts_put(
 def artifacts_get(
     ctx: typer.Context,
     digest: Annotated[str, typer.Argument(help="SHA-256, 64 hexadecimal digits.")],
-    to: Annotated[Path | None, typer.Option("--to", "-d", help="A file; by default the digest.")] = None,
+    to: Annotated[
+        Path | None, typer.Option("--to", "-d", help="A file, or a folder for it; by default the digest.")
+    ] = None,
     output: OutputOption = Format.table,
 ) -> None:
     """Download a file by its digest."""
-    target = to or Path(digest)
+    target = to / digest if to and to.is_dir() else to or Path(digest)
     with connected(ctx) as client:
         path = client.download(digest, target)
     if output is Format.json:

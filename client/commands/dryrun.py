@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,12 +25,12 @@ _FITS: list[Column[SubClusterFit]] = [
 ]
 
 
-def warn(warnings: Sequence[FieldError], text: Source = None, within: str = "") -> None:
+def warn(warnings: Sequence[FieldError], text: Source = None, within: str = "", options: Collection[str] = ()) -> None:
     """What keeps a job from ever starting, a line each, on stderr. text: of the job file, in which they stand.
 
-    within: the field of what was sent that held the file, with its dot.
+    within: the field of what was sent that held the file, with its dot. options: as for ``placed``.
     """
-    for each in placed([replace(each, field=each.field.removeprefix(within)) for each in warnings], text):
+    for each in placed([replace(each, field=each.field.removeprefix(within)) for each in warnings], text, options):
         say(f"hydractl: warning: {each.said()}")
 
 
@@ -59,9 +59,9 @@ def _servers(ctx: typer.Context, spec: dict[str, Any]) -> list[FieldError]:
     return []
 
 
-def told_before(checked: JobChecked, output: Format, text: Source = None) -> None:
-    """What the server said of a job that it was only asked about, whose job file has this text."""
-    warn(checked.warnings, text)
+def told_before(checked: JobChecked, output: Format, text: Source = None, options: Collection[str] = ()) -> None:
+    """What the server said of a job that it was only asked about, whose job file has this text; as of ``warn``."""
+    warn(checked.warnings, text, options=options)
     if output is Format.json:
         print_json(checked)
         return

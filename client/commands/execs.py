@@ -19,7 +19,7 @@ from client.commands.common import complete_target, connected
 from client.errors import HydraError, client_error
 from client.execs import Piece, Running
 from client.follow import LogTarget, parse_target
-from client.screen import Format, OutputOption, fail, say, told
+from client.screen import Format, OutputOption, fail, not_as_json, say, told
 from contract.fields import DNS
 from contract.jobs import Task
 from wire.counts import counted
@@ -58,7 +58,7 @@ def exec_(
     program, 126 where it could not be started. It ends with this program.
     """
     if tty and output is Format.json:
-        raise client_error("does not go with json", field_name="tty", remedy="Leave one of them out.")
+        raise not_as_json("--tty")
     if not command and not tty:
         raise client_error("is missing", field_name="command", remedy="Give it after --, or -it for a shell.")
     if tty and not sys.stdin.isatty():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,14 +15,24 @@ from client import jobfile
 from client.answers import to_json
 from client.api import Client
 from client.commands.bringing import AcceptOption, SetOption, brought, settings
-from client.commands.common import JobArgument, complete_group, complete_node, complete_queue, connected, nothing_in
+from client.commands.common import (
+    JobArgument,
+    apart,
+    complete_group,
+    complete_node,
+    complete_queue,
+    connected,
+    nothing_in,
+    state_word,
+)
 from client.commands.dryrun import packed, told_before, warn, with_servers
 from client.commands.nodes import find, moment
 from client.commands.receivers import tells
 from client.commands.services import undoing
 from client.commands.views import view_named
-from client.errors import InvalidJob, client_error, locating, placed
+from client.errors import InvalidJob, locating, placed
 from client.follow import Printer, follow_job, where_it_says
+from client.logcalls import PATIENCE_S
 from client.looking import Looking, WatchOption, listed, picking, sorting
 from client.progress import headline, rollout_line, uploading, watching
 from client.screen import Column, Format, OutputOption, duration, plain, print_json, say, show, show_one, told
@@ -29,22 +40,24 @@ from contract.jobs import Container, Event, Group, Job, JobDetail, JobPlace, Tas
 from contract.jobspec import JobSpec
 from contract.jobusage import GroupUsage
 from contract.parameters import fill
+from contract.problems import FieldError
 from wire import arrays
 from wire.counts import counted
-from wire.states import JobState, TaskState
 
 FileArgument = Annotated[
     Path,
     typer.Argument(metavar="FILE", help="A job file, YAML or JSON; a batch script; a Kubernetes Job. - is stdin."),
 ]
 WaitOption = Annotated[
-    bool, typer.Option("--wait", "-w", help="Until the job has ended; status 0 if it succeeded, 1 if not.")
+    bool,
+    typer.Option(
+        "--wait", "-w", help="Until the job has ended (a service is killed); status 0 if it succeeded, 1 if not."
+    ),
 ]
 FollowOption = Annotated[
     bool, typer.Option("--follow", "-f", help="As --wait, and show what the tasks write, to stderr too.")
 ]
 ENDED_OTHERWISE = 1
-STATES = {"live", "ended", *JobState.__members__, *TaskState.__members__}
 
 
 def submit(
@@ -68,26 +81,27 @@ def submit(
     output: OutputOption = Format.table,
 ) -> None:
     """Upload the files a job names and submit it. What is lost of scripts, and what can never start, is on stderr."""
+    apart(ctx, "dry_run", "wait", "follow", "quiet", "key")
     spec, text = brought(file, accept_losses=accept_losses)
-    spec.update({k: v for k, v in {"name": name, "queue": queue, "priority": priority}.items() if v is not None})
-    spec = jobfile.given(spec, settings(values))
-    with connected(ctx) as client, locating(text):
+    typed = {k: v for k, v in {"name": name, "queue": queue, "priority": priority}.items() if v is not None}
+    spec = jobfile.given(spec | typed, settings(values))
+    with connected(ctx) as client, locating(text, options=typed):
         ready = packed(ctx, spec, file.parent)
         if dry_run:
             with ready.as_written():
                 checked = client.check(ready.spec)
-            told_before(checked, output, text)
+            told_before(checked, output, text, typed)
             return
         with uploading() as on_upload:
             client.upload_all(ready.uploads, on_upload)
         with ready.as_written():
             job = client.submit(ready.spec, idempotency_key=key)
-        warn(job.warnings, text)
+        warn(job.warnings, text, options=typed)
         if quiet:
             print(job.id, flush=True)
         if wait or follow:
             say(f"job {job.id} ({job.name}) submitted to {job.queue}")
-            _attend(client, job.id, follow, output)
+            _attend(client, job, follow, output)
         elif output is Format.json:
             print_json(job)
         elif not quiet:
@@ -98,13 +112,16 @@ def submit(
 def wait(
     ctx: typer.Context, job: JobArgument, follow: FollowOption = False, output: OutputOption = Format.table
 ) -> None:
-    """Watch a job until it has ended; status 0 if it succeeded, 1 if not."""
+    """Watch a job until it has ended, a service until it is killed; status 0 if it succeeded, 1 if not."""
     with connected(ctx) as client:
-        _attend(client, job, follow, output)
+        _attend(client, client.job(job, patience_s=PATIENCE_S), follow, output)
 
 
-def _attend(client: Client, job_id: int, follow: bool, output: Format) -> None:
+def _attend(client: Client, job: Job, follow: bool, output: Format) -> None:
     """Watch until the end; leaves with status 1 when the job did not succeed. Ctrl-C leaves the job running."""
+    job_id = job.id
+    if job.kind == "service" and not job.ended:
+        say("A service does not end by itself: watching until it is killed, or Ctrl-C.")
     printers: list[threading.Thread] = []
     printer = Printer(prefixed=True, both=True)
     try:
@@ -136,13 +153,14 @@ def validate(
     spec = jobfile.given(spec, settings(values))
     wrong = jobfile.check(spec, file.parent)
     wrong = with_servers(ctx, spec, wrong) if server and wrong else wrong
-    wrong = placed(wrong, text)
+    wrong, warnings = placed(wrong, text), list[FieldError]()
     if server and not wrong:
         packed = jobfile.pack(spec, file.parent)
         with connected(ctx) as client, locating(text), packed.as_written():
-            warn(client.check(packed.spec).warnings, text)
+            warnings = client.check(packed.spec).warnings
+            warn(warnings, text)
     if output is Format.json:
-        print_json({"valid": not wrong, "errors": to_json(wrong)})
+        print_json({"valid": not wrong, "errors": to_json(wrong), "warnings": to_json(placed(warnings, text))})
         if wrong:
             raise typer.Exit(2)
     elif wrong:
@@ -162,7 +180,9 @@ def jobs(
     ctx: typer.Context,
     *,
     state: Annotated[str | None, typer.Option(help="Like RUNNING or FAILED; or live, or ended.")] = None,
-    queue: Annotated[str | None, typer.Option(help="Of this queue.", autocompletion=complete_queue)] = None,
+    queue: Annotated[
+        str | None, typer.Option(help="Of this queue and those below it.", autocompletion=complete_queue)
+    ] = None,
     owner: Annotated[str | None, typer.Option(help="Of this account.")] = None,
     tag: Annotated[str | None, typer.Option(help="With this tag.")] = None,
     name: Annotated[str | None, typer.Option(help="Whose name begins so.")] = None,
@@ -224,14 +244,6 @@ def _ago(text: str | None, name: str) -> str | None:
     if text[0].isdigit() and text[-1] in "smhd":
         text = f"-{text}"
     return moment(text, name).isoformat()
-
-
-def state_word(text: str | None) -> str | None:
-    """A state as the API spells it, whatever case a person typed; another word as it is."""
-    for known in () if text is None else (text.lower(), text.upper()):
-        if known in STATES:
-            return known
-    return text
 
 
 def _done(job: Job) -> str:
@@ -368,16 +380,27 @@ def containers(
 ) -> None:
     """A job's containers: every attempt of its tasks, where it ran and how it ended."""
     look, nothing = Looking(sort, columns, watch), "No containers yet."
-    if places and usage:
-        raise client_error("does not go with --places", field_name="usage", remedy="Leave one of them out.")
+    apart(ctx, "places", "usage", "task", "limit")
+    apart(ctx, "usage", "task", "limit")
     with connected(ctx) as client:
         if places:
-            listed(lambda: client.job_places(job).results, PLACES, output, nothing=nothing, look=look)
+            rows = partial(_whole, partial(client.job_places, job), "were counted")
+            listed(rows, PLACES, output, nothing=nothing, look=look)
         elif usage:
-            listed(lambda: client.job_usage(job).results, USAGE, output, nothing=nothing, look=look)
+            rows = partial(_whole, partial(client.job_usage, job), "that ended were looked at")
+            listed(rows, USAGE, output, nothing=nothing, look=look)
         else:
             found = partial(client.containers, job, task=task)
             listed(found, CONTAINERS, output, nothing=nothing, limit=limit, look=look)
+
+
+def _whole(read: Callable[[], Any], of: str) -> list[Any]:
+    """The rows of what was read; that it is of some containers only goes to stderr."""
+    found = read()
+    if not found.complete:
+        say(f"Not all containers {of}: there are very many.")
+    rows: list[Any] = found.results
+    return rows
 
 
 def _reason(container: Container) -> str:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, TypeVar
 import typer
 
 from client.commands.cluster import resources
-from client.commands.common import complete_queue, connected, near, nothing_in
+from client.commands.common import apart, complete_queue, connected, near, nothing_in, only_of
 from client.errors import client_error
 from client.looking import Looking, WatchOption, listed, picking, sorting
 from client.queuecalls import QueueCell, QueueStanding
@@ -49,6 +49,7 @@ def queues(
     for option, named in (("why", why), ("under", under)):
         if named and queue:
             raise client_error("names its queue itself", field_name=option, remedy="Leave QUEUE out.")
+    _matched(ctx)
     with connected(ctx) as client:
         if why:
             _why(client.queue_detail(why, axis), output)
@@ -62,6 +63,16 @@ def queues(
             usual, nothing = LONG if long else LIST, "There are no queues."
             found = branch_of(queue, client.queues)
             listed(found, LIST + MORE, output, nothing=nothing, look=look, usual=usual, sparse=long)
+
+
+def _matched(ctx: typer.Context) -> None:
+    """``HydraError`` where options are of different looks at the queues."""
+    only_of(ctx, "sub_cluster", "tree")
+    only_of(ctx, "under", "matrix")
+    only_of(ctx, "resource", "matrix", "why")
+    apart(ctx, "why", "tree", "matrix", "long", "sort", "columns", "watch")
+    apart(ctx, "matrix", "tree", "long")
+    apart(ctx, "tree", "long")
 
 
 def branch_of(queue: str | None, read: Callable[[], list[Q]]) -> Callable[[], list[Q]]:
@@ -98,7 +109,9 @@ def usage(
     all_accounts: Annotated[
         bool, typer.Option("--all-accounts", help="With --csv: of all, each line with its owner; for operators.")
     ] = False,
-    queue: Annotated[str | None, typer.Option(help="In this queue.", autocompletion=complete_queue)] = None,
+    queue: Annotated[
+        str | None, typer.Option(help="In this queue and those below it.", autocompletion=complete_queue)
+    ] = None,
     hourly: Annotated[bool, typer.Option("--hourly", help="Per hour instead of per day.")] = False,
     by_account: Annotated[
         bool, typer.Option("--by-account", help="Per account, in at most 31 days; for operators and viewers.")
@@ -120,6 +133,8 @@ def usage(
     if tag is not None and (csv or by_tag or hourly or by_account):
         remedy = "leave out --by-tag, --by-account and --hourly; --csv --by-tag has the days of every tag"
         raise client_error("is told by the day", field_name="--tag", remedy=remedy)
+    apart(ctx, "csv", "hourly", "sort", "columns", "watch", "output")
+    apart(ctx, "by_tag", "hourly")
     look = Looking(sort, columns, watch)
     with connected(ctx) as client:
         nothing = nothing_in(client, queue, "Nothing was used in this time.")

@@ -92,7 +92,9 @@ def list_schedules(
     ctx: typer.Context,
     *,
     owner: Annotated[str | None, typer.Option(help="Of this account.")] = None,
-    queue: Annotated[str | None, typer.Option(help="Of this queue.", autocompletion=complete_queue)] = None,
+    queue: Annotated[
+        str | None, typer.Option(help="Of this queue and those below it.", autocompletion=complete_queue)
+    ] = None,
     name: Annotated[str | None, typer.Option(help="Whose name begins so.")] = None,
     limit: Annotated[int, typer.Option("--limit", "-n", min=0, help="At most so many, newest first; 0: all.")] = 100,
     sort: Annotated[str | None, sorting(LIST)] = None,

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from client.commands.cluster import resources
-from client.commands.common import connected
+from client.commands.common import apart, connected
 from client.commands.figures import NONE
 from client.commands.nodes import moment, seconds
 from client.errors import client_error
@@ -59,6 +59,7 @@ def series(
         return
     if not metrics:
         raise client_error("is missing", field_name="METRIC", remedy="Name one or more, or a moment with --at.")
+    apart(ctx, "last", "start")
     until = moment(end or "now", "to")
     since = moment(start, "from") if start else until - timedelta(seconds=seconds(last or "1h", "last"))
     with connected(ctx) as client:

@@ -14,7 +14,7 @@ import typer
 from client import jobfile
 from client.api import Client
 from client.commands.bringing import SetOption, settings
-from client.commands.common import JobArgument, complete_group, connected
+from client.commands.common import JobArgument, apart, complete_group, connected
 from client.commands.dryrun import warn
 from client.commands.nodes import seconds
 from client.errors import locating
@@ -123,6 +123,7 @@ def update(
     output: OutputOption = Format.table,
 ) -> None:
     """Have a service run what FILE says, some tasks at a time; back by itself when that does not serve."""
+    apart(ctx, "dry_run", "wait")
     text = jobfile.read_text(file)
     with locating(text):
         packed = jobfile.pack(jobfile.given(jobfile.parse(text, file), settings(values)), file.parent)
@@ -136,7 +137,7 @@ def update(
         if not dry_run:
             with uploading() as on_upload:
                 client.upload_all(packed.uploads, on_upload)
-        asked = _asking(client, job, revision, wait and not dry_run)
+        asked = _asking(client, job, revision, wait)
         with locating(text, within="spec."), packed.as_written():
             done = client.update(job, asked.known, packed.spec, dry_run=dry_run, max_failures=max_failures, **rules)
         warn(done.warnings, text, within="spec.")

@@ -137,9 +137,7 @@ def gathered(
     return np.maximum(capacity, used.sum(axis=1)), used, pending  # nodes may be lent, or overfull
 
 
-def startable(
-    pending: np.ndarray, limited: Sequence[Limited], partition: str, index: Mapping[str, int]
-) -> np.ndarray:
+def startable(pending: np.ndarray, limited: Sequence[Limited], partition: str, index: Mapping[str, int]) -> np.ndarray:
     """Of what is pending in s sub-clusters, as ``gathered`` tells it, all but what no node there could ever hold."""
     found = pending.copy()
     for at, told in enumerate(limited):

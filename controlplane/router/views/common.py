@@ -30,7 +30,7 @@ from controlplane.accounts.models import User
 from controlplane.accounts.throttles import ByAccount
 from controlplane.statestore.actions.audit import Actor
 from controlplane.statestore.errors import Forbidden, Invalid, NotFound
-from controlplane.statestore.models import Job
+from controlplane.statestore.models import Job, TaskGroup
 from controlplane.statestore.queries.jobs import listing
 from controlplane.statestore.queries.moments import read_moment
 from controlplane.statestore.queries.paging import PAGE_SIZE, PAGE_SIZE_MAX, Cursor, Page, decode
@@ -150,6 +150,18 @@ def text(request: Request, name: str) -> str | None:
     if value is not None and ("\0" in value or len(value) > 255):
         raise wrong(name, "is not a short text", "use at most 255 characters and no NUL")
     return value
+
+
+def group_of(request: Request, job_id: int) -> int | None:
+    """The number of the job's group that the query string names; ``None`` when absent."""
+    name = text(request, "group")
+    if name is None:
+        return None
+    numbers = dict(TaskGroup.objects.filter(job_id=job_id).order_by("no").values_list("name", "no"))
+    if name not in numbers:
+        remedy = f"use one of {', '.join(numbers)}" if numbers else "it has none yet"
+        raise wrong("group", f"{name[:80]!r} is not a group of this job", remedy)
+    return numbers[name]
 
 
 def moment_parameter(name: str, description: str) -> OpenApiParameter:

@@ -45,6 +45,7 @@ from .common import (
     body,
     changeable_job,
     choice,
+    group_of,
     job_of,
     moment,
     moment_parameter,
@@ -100,7 +101,7 @@ class Jobs(View):
         operation_id="jobs_list",
         parameters=[
             OpenApiParameter("state", str, enum=list(listing.STATES)),
-            text_parameter("queue"),
+            text_parameter("queue", "In this queue or below it"),
             text_parameter("owner"),
             text_parameter("tag"),
             text_parameter("name", "The beginning of the name"),
@@ -247,8 +248,9 @@ class JobTasks(View):
     )
     def get(self, request: Request, job_id: int) -> Response:
         """The job's tasks by group and index."""
-        job, group = job_of(request, job_id), text(request, "group")
-        state = choice(request, "state", TASK_STATES)
+        job = job_of(request, job_id)
+        group_of(request, job.pk)  # a misspelt one is no group without tasks
+        group, state = text(request, "group"), choice(request, "state", TASK_STATES)
         return paged(request, 2, lambda at, size: tasks.list_page(job, at, size, group, state))
 
 

@@ -6,7 +6,6 @@ from rest_framework.response import Response
 
 from contract.logsearch import FoundLinePage
 from controlplane.statestore.actions.logs import STREAMS
-from controlplane.statestore.models import TaskGroup
 from controlplane.statestore.queries.jobs import logsearch
 
 from .common import (
@@ -14,6 +13,7 @@ from .common import (
     View,
     answers,
     choice,
+    group_of,
     job_of,
     paged,
     text,
@@ -49,15 +49,6 @@ class JobLogs(View):
             raise wrong("contains", "is more than one line", "give a text of one line")
         only = choice(request, "stream", STREAMS)
         streams = [only] if only else list(STREAMS.values())
-        search = logsearch.Search(job, contains, streams, _group(job.pk, text(request, "group")))
+        search = logsearch.Search(job, contains, streams, group_of(request, job.pk))
         page = paged(request, logsearch.KEY_PARTS, search.page)
         return Response(page.data | {"searched": search.searched})
-
-
-def _group(job_id: int, name: str | None) -> int | None:
-    if name is None:
-        return None
-    numbers = dict(TaskGroup.objects.filter(job_id=job_id).values_list("name", "no"))
-    if name not in numbers:
-        raise wrong("group", f"{name[:80]!r} is not a group of this job", f"use one of {', '.join(numbers)}")
-    return numbers[name]

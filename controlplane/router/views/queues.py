@@ -144,7 +144,7 @@ def _seen(found: dict[str, Any] | None, user: User, path: str, partition: str) -
 SPAN = [
     OpenApiParameter("begin", OpenApiTypes.DATETIME, description="A week ago if left out"),
     OpenApiParameter("end", OpenApiTypes.DATETIME, description="Now if left out"),
-    text_parameter("queue"),
+    text_parameter("queue", "In this queue or below it"),
 ]
 WHEN = [*SPAN, text_parameter("owner", "Whose, for those who see everything; your own if left out")]
 ALL = text_parameter(

@@ -77,7 +77,7 @@ class Schedules(View):
         operation_id="schedules_list",
         parameters=[
             text_parameter("owner"),
-            text_parameter("queue"),
+            text_parameter("queue", "In this queue or below it"),
             text_parameter("name", "The beginning of the name"),
             *PAGING,
         ],

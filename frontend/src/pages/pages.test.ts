@@ -8,7 +8,8 @@ import { localInput } from "../format/units";
 import { request, wrong } from "./fleet/duty";
 import { health, keptBy, leftThere, shares, silentFor, standing } from "./overview/fleet";
 import { fieldPath } from "./submit/errors";
-import { localFiles, parse, withUploads } from "./submit/source";
+import { isFolder, lacksSdk, localFiles, parse, withUploads } from "./submit/source";
+import { modeOf } from "./submit/upload";
 import { hydractl, quote } from "../format/shell";
 import { progressText } from "../ui/bars";
 import { some } from "../testing";
@@ -104,6 +105,20 @@ describe("a job file", () => {
     expect(localFiles(value)).toEqual([{ source: "./am.py", path: "am.py" }]);
     const sent = withUploads(value, new Map([["./am.py", { digest: "d", size: 3 }]])) as { master: { files: unknown[] } };
     expect(sent.master.files).toEqual([{ path: "am.py", digest: "d", size: 3 }]);
+  });
+  it("has programs executed, unless it says another mode", () => {
+    const value = parse("name: x\nfiles:\n  - {path: run, source: run}\n  - {path: mine, source: mine, mode: 384}\n  - {path: data, source: data}\n").value!;
+    const sent = withUploads(value, new Map([["run", { digest: "d", size: 3, mode: 0o755 }], ["mine", { digest: "d", size: 3, mode: 0o755 }], ["data", { digest: "e", size: 1 }]]));
+    expect(sent.files).toEqual([{ path: "run", digest: "d", size: 3, mode: 0o755 }, { path: "mine", digest: "d", size: 3, mode: 384 }, { path: "data", digest: "e", size: 1 }]);
+    expect([[0x23, 0x21, 0x2f], [0x7f, 0x45, 0x4c, 0x46, 2], [0x23], [0x23, 0x20], []].map((bytes) => modeOf(Uint8Array.from(bytes)).mode)).toEqual([0o755, 0o755, undefined, undefined, undefined]);
+  });
+  it("knows folders, which a browser cannot bring", () => {
+    const folders = [["work", "work/"], ["work/", "w"], ["x", "."], ["x", "../.."], ["m.py", "./m.py"], [".x", ".x"]].map(([path, source]) => isFolder({ path: path!, source: source! }));
+    expect(folders).toEqual([true, true, true, true, false, false]);
+  });
+  it("says where a master has no package hydra", () => {
+    const of = (kind: string, ...paths: string[]) => lacksSdk({ kind, master: { command: ["python3", "am.py"], files: paths.map((path) => ({ path, digest: "d" })) } });
+    expect([of("application"), of("application", "am.py", "hydra.py"), of("application", "hydra/am.py"), of("batch"), lacksSdk({ kind: "application", master: null })]).toEqual([true, true, false, false, true]);
   });
   it("paths", () => expect(fieldPath("groups[0]/files.1.path")).toEqual(["groups", 0, "files", 1, "path"]));
 });

@@ -118,9 +118,7 @@ def test_siblings_shrink_in_proportion_and_no_more_than_they_must(parts: list[in
 
 
 @pytest.mark.parametrize(("percent", "memory", "cores"), [(25, 2560, 0.625), (-20, 1638, 0.4)])
-def test_a_percentage_of_a_maximum_leaves_alone_what_it_does_not_limit(
-    percent: int, memory: int, cores: float
-) -> None:
+def test_a_percentage_of_a_maximum_leaves_alone_what_it_does_not_limit(percent: int, memory: int, cores: float) -> None:
     queues = {"a": {"maximum": {"memory_mib": "2 GiB", "vcores_milli": 0.5}}}
     made = derive({"queues": queues}, [Override("root.a", "maximum", "", {"percent": percent})])
     (row,) = [row for row in flattened(parse(made).queues) if row.path == "root.a"]

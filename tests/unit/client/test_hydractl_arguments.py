@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from client.commands.jobs import state_word
+from client.commands.common import state_word
 from tests import hydractl
 
 

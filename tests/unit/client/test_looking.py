@@ -209,7 +209,12 @@ def test_lists_are_sorted_and_cut_from_the_shell(env: dict[str, str]) -> None:
     for command in (["nodes"], ["queues"], ["tasks", "1"]):
         assert "There are: " in run(env, *command, "--sort", "colour").stderr
     refused = run(env, "nodes", "-w", "1", "-o", "json")
-    assert (refused.returncode, "Leave out -o json" in refused.stderr) == (2, True)
+    assert (refused.returncode, refused.stderr) == (
+        2,
+        "hydractl: --watch: does not go with -o json. Leave one of them out.\n",
+    )
+    forgotten = run(env | {"HYDRA_OUTPUT": "json"}, "nodes", "-w", "1")
+    assert forgotten.stderr == "hydractl: --watch: does not go with HYDRA_OUTPUT=json. Add -o table.\n"
 
 
 def test_a_misspelt_queue_is_not_taken_for_an_idle_one(cluster: Any, env: dict[str, str]) -> None:

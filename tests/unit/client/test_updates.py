@@ -89,7 +89,7 @@ def test_an_update_is_warned_of_on_stderr_and_a_dry_run_sends_no_file(
     path.write_text(json.dumps(job, indent=1))
     cluster.changes = ["g.command: one -> two", "g.shell: no -> yes"]
     told = "\n  ".join(["", *cluster.changes, ""]).rstrip(" ")
-    tried = run(env, "update", "1", str(path), "--dry-run", "--wait")
+    tried = run(env, "update", "1", str(path), "--dry-run")
     assert (tried.returncode, tried.stdout) == (0, f"job 1: would be rolled out as revision 5: {path}{told}"), (
         tried.stderr
     )

@@ -84,7 +84,10 @@ def test_several_limits_in_their_order():
 @pytest.mark.parametrize(
     ("elsewhere", "says"),
     [
-        (True, "The queue root.prod may hold none here (all that it may hold is in other sub-clusters): 0 MiB of memory"),
+        (
+            True,
+            "The queue root.prod may hold none here (all that it may hold is in other sub-clusters): 0 MiB of memory",
+        ),
         (
             False,
             "The queue root.prod may hold none here (its maximum is nothing, or a share of what its partition lacks)",

@@ -19,7 +19,7 @@ from wire.resources import AXES
 from wire.states import GroupState, JobState, terminal
 
 from . import endpoints, reasons, services, veil
-from .walk import Condition, Walk, numbers, one_of
+from .walk import Condition, Walk, in_branches, numbers, one_of
 
 COLUMNS = (
     "id",
@@ -69,6 +69,7 @@ STATES = {state.name: (int(state),) for state in JobState} | {
 # What the job list's address may hold; saved views are made of the same.
 FILTERS = ("state", "queue", "owner", "tag", "name", "kind", "node", "since", "until", "order")
 ORDERS = {"newest": False, "oldest": True}
+ROOT = "root"
 _TOGETHER = 5_000  # jobs that may have been under way together
 _OF_ONE_NAME = 100  # nodes, in as many sub-clusters
 
@@ -77,7 +78,7 @@ _OF_ONE_NAME = 100  # nodes, in as many sub-clusters
 class JobFilter:
     """Filters of the job list; ``None`` leaves one out. ``name`` matches from its beginning.
 
-    node: a node's name, or ``sub-cluster/name``; of jobs that have containers there now.
+    queue: with those below it. node: a node's name, or ``sub-cluster/name``; of jobs that have containers there now.
     since, until: when it was submitted, the end not included.
     """
 
@@ -92,12 +93,15 @@ class JobFilter:
     until: dt.datetime | None = None
 
     def terms(self, owner_id: int | None) -> list[Condition]:
-        """What is asked, but for the numbers the times lead to. owner_id: of ``owner``. A query where a node is."""
+        """What is asked, but for the numbers the times lead to. owner_id: of ``owner``.
+
+        Queries where a node or a queue is asked for.
+        """
         found = []
         if self.states is not None:
             found.append(one_of("state", self.states))
-        if self.queue is not None:
-            found.append(one_of("queue", [self.queue]))
+        if self.queue is not None and self.queue != ROOT:  # every job is below the root
+            found.append(in_branches([self.queue]))
         if owner_id is not None:
             found.append(one_of("owner_id", [owner_id]))
         if self.tag is not None:

@@ -19,6 +19,7 @@ from django.db import connection
 from controlplane.accounts.models import User
 from controlplane.accounts.rights import access, covers, is_tenant, sees_everything
 from controlplane.statestore.queries.paging import Cursor
+from controlplane.statestore.queries.sql import beginning
 from wire.states import JobState
 
 FEW = 1_000  # matches that are better fetched at once
@@ -114,11 +115,12 @@ def _scopes(user: User, queue: str | None, owner: int | None) -> Iterator[list[C
         yield []
         return
     yield [one_of("owner_id", [user.pk])]
-    if queue is None and granted:
-        yield from _granted(granted)
+    if below := [path for path in granted if queue is None or covers(queue, path)]:
+        yield [in_branches(below)]
 
 
-def _granted(paths: list[str]) -> Iterator[list[Condition]]:
+def in_branches(paths: Sequence[str]) -> Condition:
+    """In one of these queues, or below it. A query for each that is not below another."""
     known = set(paths)
     for path in paths:
         if not any(path != other and covers(other, path) for other in paths):
@@ -129,11 +131,9 @@ def _granted(paths: list[str]) -> Iterator[list[Condition]]:
                 known.update(path for (path,) in cursor.fetchall())
     queues = sorted(known)
     if len(queues) <= MOST_QUEUES:
-        yield [one_of("queue", queues)]
-    else:
-        under = " OR ".join(["j.queue = %s OR j.queue LIKE %s"] * len(paths))
-        escaped = [(path, path.replace("_", r"\_") + ".%") for path in paths]
-        yield [Condition(f"({under})", tuple(value for pair in escaped for value in pair))]
+        return one_of("queue", queues)
+    under = " OR ".join(["j.queue = %s OR j.queue LIKE %s"] * len(paths))
+    return Condition(f"({under})", tuple(value for path in paths for value in (path, beginning(f"{path}."))))
 
 
 _KINDS = {"owner_id": "bigint", "queue": "text", "kind": "text", "state": "smallint"}

@@ -241,11 +241,13 @@ def _part(tree: PolicyTree, places: list[SubClusterStanding], name: str) -> Part
                 rows[:, 2 * R :],
             )
     guaranteed, maximum = resolve(tree.hierarchy, tree.limits[name], capacity.sum(axis=0))
-    below_too = [
+    used_too, pending_too, vain = [
         np.array([tree.hierarchy.subtree_sums(x) for x in amounts]).reshape(s, q, R)
         for amounts in (used, pending, asked - pending)
     ]
-    return PartitionStanding(capacity, *below_too, pending, share, guaranteed_part, ceiling, guaranteed, maximum)
+    return PartitionStanding(
+        capacity, used_too, pending_too, vain, pending, share, guaranteed_part, ceiling, guaranteed, maximum
+    )
 
 
 def _of(known: Mapping[int, _Body], sub: int, name: str) -> Table | None:

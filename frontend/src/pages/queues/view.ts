@@ -72,8 +72,7 @@ export function named(names: string[]): string {
 /** The same view from a shell. */
 export function command(view: View): string {
   if (view.tab === "use") return used({ days: view.days, owner: view.owner, queue: view.of, tag: view.tag }, ...(view.tag ? ["--tag", view.tag] : []));
-  const flags = view.tab === "matrix" ? ["--matrix", ...(view.under === "root" ? [] : ["--under", view.under])] : ["--tree"];
-  if (view.tab === "tree" && view.place) flags.push("--sub-cluster", view.place);
-  if (view.resource !== "dominant") flags.push("--resource", view.resource);
-  return hydractl("queues", ...flags);
+  if (view.tab === "tree") return hydractl("queues", "--tree", ...(view.place ? ["--sub-cluster", view.place] : []));
+  const under = view.under === "root" ? [] : ["--under", view.under];
+  return hydractl("queues", "--matrix", ...under, ...(view.resource === "dominant" ? [] : ["--resource", view.resource]));
 }

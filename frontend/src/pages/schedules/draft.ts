@@ -3,6 +3,7 @@ import type { FieldError } from "../../api/types";
 import { hydractl } from "../../format/shell";
 import { localInput } from "../../format/units";
 import { withField, type Path } from "../submit/document";
+import { uploaded, type FileEntry, type Upload } from "../submit/source";
 import type { Overlap, ScheduleDetail } from "./types";
 
 export interface Draft {
@@ -75,17 +76,15 @@ export function command(draft: Draft, id?: number): string {
 }
 
 /** The text of a job file with each local path replaced by what was uploaded for it; its comments stay. */
-export function withFiles(text: string, value: Record<string, unknown>, uploads: Map<string, { digest: string; size: number }>): string {
+export function withFiles(text: string, value: Record<string, unknown>, uploads: Map<string, Upload>): string {
   const groups = Array.isArray(value.groups) ? value.groups.map((_, no): Path => ["groups", no]) : [];
   let done = text;
   for (const holder of [[], ["master"], ...groups] as Path[]) {
     const files = holder.reduce<unknown>((at, part) => (at as Record<string, unknown> | undefined)?.[part], value) as { files?: unknown } | undefined;
-    const list = Array.isArray(files?.files) ? (files.files as { source?: string; path?: string; digest?: string }[]) : [];
+    const list = Array.isArray(files?.files) ? (files.files as FileEntry[]) : [];
     list.forEach((entry, no) => {
-      const upload = entry?.source && !entry.digest ? uploads.get(entry.source) : undefined;
-      if (!upload) return;
-      const { source, ...rest } = entry;
-      done = withField(done, [...holder, "files", no], { path: source, ...rest, ...upload });
+      const upload = typeof entry?.source === "string" && !entry.digest ? uploads.get(entry.source) : undefined;
+      if (upload) done = withField(done, [...holder, "files", no], uploaded(entry, upload));
     });
   }
   return done;

@@ -5,7 +5,7 @@ import { useLocation } from "wouter";
 import { ApiError, post, put } from "../../api/client";
 import { localFiles, type Parsed } from "../submit/source";
 import type { Files, Progress } from "../submit/submitting";
-import { upload } from "../submit/upload";
+import { sendFiles } from "../submit/upload";
 import { request, withFiles, type Draft } from "./draft";
 import type { Preview, ScheduleDetail } from "./types";
 
@@ -30,15 +30,7 @@ export function usePreview(draft: Draft, parsed: Parsed) {
 
 async function save(draft: Draft, parsed: Parsed, files: Files, tell: (source: string, sent: number) => void, known?: ScheduleDetail): Promise<ScheduleDetail> {
   if (!parsed.value) throw new ApiError(0, "This is not a job file yet", "The lines at fault are marked.");
-  const wanted = localFiles(parsed.value);
-  const missing = wanted.filter((f) => !files[f.source]);
-  if (missing.length) throw new ApiError(0, "Files are missing", `Choose ${missing.map((f) => f.source).join(", ")} at the right; the browser cannot read them by their path.`);
-  const uploads = new Map<string, { digest: string; size: number }>();
-  for (const { source } of wanted) {
-    const file = files[source];
-    if (file) uploads.set(source, await upload(file, (sent) => tell(source, sent)));
-  }
-  const body = request(draft, withFiles(draft.job, parsed.value, uploads));
+  const body = request(draft, withFiles(draft.job, parsed.value, await sendFiles(parsed.value, files, tell)));
   return known ? put<ScheduleDetail>(`/schedules/${known.id}`, { ...body, suspended: known.suspended, revision: known.revision }) : post<ScheduleDetail>("/schedules", body);
 }
 

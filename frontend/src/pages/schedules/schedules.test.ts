@@ -30,6 +30,12 @@ describe("a schedule that is written", () => {
     expect(made).toContain("# first");
     expect(parse(made).value).toEqual({ name: "a", groups: [{ name: "g", files: [{ path: "x", digest: "abc", size: 3 }, { path: "y", digest: "d" }] }] });
   });
+  it("has programs executed, unless it says another mode", () => {
+    const text = "name: a\nfiles: [{path: x, source: x}, {path: y, source: y, mode: 384}]\n";
+    const program = { digest: "abc", size: 3, mode: 0o755 };
+    const made = withFiles(text, parse(text).value!, new Map([["x", program], ["y", program]]));
+    expect(parse(made).value).toEqual({ name: "a", files: [{ path: "x", ...program }, { path: "y", ...program, mode: 384 }] });
+  });
   it("has its errors at its fields, and those of the job in the job", () => {
     const found = sorted([fieldError("cron", "is none", "write one"), fieldError("except_days.1", "is no day"), fieldError("job.groups.0.name", "is long"), fieldError("set.x", "is none"), fieldError("job", "is no YAML")]);
     expect([said(found.form, "cron"), said(found.form, "except_days"), said(found.form, "zone")]).toEqual(["is none; write one", "is no day", undefined]);

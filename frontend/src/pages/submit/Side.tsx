@@ -4,10 +4,10 @@ import type { Checked, FieldError, Me, Outlook } from "../../api/types";
 import { amounts } from "../../format/reason";
 import { bytes, count } from "../../format/units";
 import { Check } from "../../ui/icons";
-import { Card } from "../../ui/parts";
+import { Card, Notice } from "../../ui/parts";
 import type { Files, Progress, Values } from "./submitting";
 import { wrong } from "./errors";
-import { parametersOf, type LocalFile } from "./source";
+import { isFolder, lacksSdk, parametersOf, type LocalFile } from "./source";
 
 /** The parameters that the file declares, and what is given for them. */
 export function Parameters({ value, values, errors, set }: { value: Record<string, unknown>; values: Values; errors: FieldError[]; set: (name: string, typed: string) => void }) {
@@ -23,11 +23,19 @@ export function Parameters({ value, values, errors, set }: { value: Record<strin
   );
 }
 
+/** What only hydractl and the SDK bring beside a master. */
+export function Sdk({ value }: { value: Record<string, unknown> }) {
+  if (!lacksSdk(value)) return null;
+  return <Notice kind="warn">A master that imports <span className="mono">hydra</span> fails: this page does not bring that package. Use hydractl or the SDK, which do, or add <span className="mono">hydra/</span> to the master&apos;s files.</Notice>;
+}
+
 export function FileSlots({ wanted, files, progress, set }: { wanted: LocalFile[]; files: Files; progress: Progress; set: (source: string, file: File) => void }) {
   if (wanted.length === 0) return null;
   return (
     <Card title="Files it brings">
-      {wanted.map(({ source }) => {
+      {wanted.map((local) => {
+        const { source } = local;
+        if (isFolder(local)) return <p key={source} className="small"><span className="mono wrap-any">{source}</span> is a folder: bring folders with hydractl, or as an archive.</p>;
         const file = files[source];
         const sent = progress[source];
         return (

@@ -61,10 +61,36 @@ export interface LocalFile {
   source: string;
 }
 
-interface FileEntry {
+/** What came of a file that was sent. `mode`: where its beginning says that it is a program; a browser cannot tell otherwise. */
+export interface Upload {
+  digest: string;
+  size: number;
+  mode?: number;
+}
+
+export interface FileEntry {
   path?: unknown;
   source?: unknown;
   digest?: unknown;
+  mode?: unknown;
+}
+
+/** A browser is given files, not folders. */
+export function isFolder({ path, source }: LocalFile): boolean {
+  return [path, source].some((each) => /(^|\/)\.{0,2}$/.test(each));
+}
+
+/** The package `hydra`, which masters in Python import, is brought by hydractl and the SDK alone. */
+export function lacksSdk(value: Record<string, unknown>): boolean {
+  if (value.kind !== "application") return false;
+  const files = (value.master as { files?: unknown } | null | undefined)?.files;
+  return !(Array.isArray(files) && (files as FileEntry[]).some((entry) => String(entry?.path ?? "").split("/")[0] === "hydra"));
+}
+
+/** An entry that names what was sent for its source; a mode that it says itself holds. */
+export function uploaded({ source, ...rest }: FileEntry, { mode, ...upload }: Upload): Record<string, unknown> {
+  const wanted = rest.mode ?? mode;
+  return { path: source, ...rest, ...upload, ...(wanted === undefined ? {} : { mode: wanted }) };
 }
 
 /** Of the job, of its application master and of its groups. */
@@ -87,14 +113,12 @@ export function localFiles(value: Record<string, unknown>): LocalFile[] {
 }
 
 /** The job with each local path replaced by what was uploaded for it. */
-export function withUploads(value: Record<string, unknown>, uploads: Map<string, { digest: string; size: number }>): Record<string, unknown> {
+export function withUploads(value: Record<string, unknown>, uploads: Map<string, Upload>): Record<string, unknown> {
   const copy = structuredClone(value);
   for (const list of fileLists(copy)) {
     list.forEach((entry, i) => {
       const upload = typeof entry?.source === "string" ? uploads.get(entry.source) : undefined;
-      if (!upload) return;
-      const { source, ...rest } = entry as Record<string, unknown>;
-      list[i] = { path: source, ...rest, ...upload } as FileEntry;
+      if (upload) list[i] = uploaded(entry, upload);
     });
   }
   return copy;

@@ -7,7 +7,7 @@ import type { Checked, Job } from "../../api/types";
 import { useCtrlEnter } from "../../ui/ctrlenter";
 import type { Rules } from "./rollout";
 import { localFiles, withUploads, withValues, type Parsed } from "./source";
-import { upload } from "./upload";
+import { sendFiles } from "./upload";
 
 export type Files = Record<string, File>;
 /** What was typed for parameters, by name. */
@@ -21,17 +21,7 @@ const NOT_SENT = { digest: "0".repeat(64), size: 0 };
 
 async function submit(parsed: Parsed, values: Values, files: Files, key: string, tell: (source: string, sent: number) => void, update?: Update): Promise<Job> {
   if (!parsed.value) throw new ApiError(0, "This is not a job file yet", "The lines at fault are marked.");
-  const wanted = localFiles(parsed.value);
-  const missing = wanted.filter((f) => !files[f.source]);
-  if (missing.length) {
-    throw new ApiError(0, "Files are missing", `Choose ${missing.map((f) => f.source).join(", ")} at the right; the browser cannot read them by their path.`);
-  }
-  const uploads = new Map<string, { digest: string; size: number }>();
-  for (const { source } of wanted) {
-    const file = files[source];
-    if (file) uploads.set(source, await upload(file, (sent) => tell(source, sent)));
-  }
-  const spec = withValues(withUploads(parsed.value, uploads), values);
+  const spec = withValues(withUploads(parsed.value, await sendFiles(parsed.value, files, tell)), values);
   return update ? rollOut(update, spec, false) : post<Job>("/jobs", spec, { "Idempotency-Key": key });
 }
 
