@@ -27,7 +27,9 @@ def health(
     sort: Annotated[str | None, sorting(PARTS)] = None,
     columns: Annotated[str | None, picking(PARTS)] = None,
     watch: WatchOption = None,
-    exit_code: Annotated[bool, typer.Option("--exit-code", help="End with 1 where a part does not do its duty.")] = False,
+    exit_code: Annotated[
+        bool, typer.Option("--exit-code", help="End with 1 where a part does not do its duty.")
+    ] = False,
     output: OutputOption = Format.table,
 ) -> None:
     """Every part of the system, whether it does its duty, and what to do where not."""

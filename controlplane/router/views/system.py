@@ -17,7 +17,7 @@ from controlplane.router import clustermetrics, metrics
 from controlplane.statestore import bus
 from controlplane.statestore.queries.federation import components
 
-from .common import View, account, answers, require, whole
+from .common import View, answers, require, whole
 
 
 class Healthz(View):
