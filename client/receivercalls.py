@@ -21,14 +21,15 @@ class ReceiverCalls:
         return [answers.read(Receiver, row) for row in self._transport.request("GET", _RECEIVERS).json()["results"]]
 
     def put_receiver(
-        self, name: str, *, webhook: str | None = None, mail: bool = False, every_job: Sequence[str] = ()
+        self, name: str, *, webhook: str | None = None, mail: bool = False, every_job: Sequence[str] | None = None
     ) -> ReceiverKept:
         """Keep a webhook, or mail to the account's own address; of one that is there neither has to be said again.
 
-        every_job: of ``started``, ``succeeded``, ``failed`` and ``killed`` those that it is told for every job. The
-        ``signing_key`` of a new webhook is answered this once.
+        every_job: of ``started``, ``succeeded``, ``failed`` and ``killed`` those that it is told for every job;
+        what it was told before without it. The ``signing_key`` of a new webhook is answered this once.
         """
-        body = {"webhook": webhook, "mail": mail, "every_job": list(every_job)}
+        body: dict[str, Any] = {"webhook": webhook, "mail": mail}
+        body |= {} if every_job is None else {"every_job": list(every_job)}
         return answers.read(ReceiverKept, self._transport.request("PUT", _at(name), json=body).json())
 
     def test_receiver(self, name: str) -> Notification:

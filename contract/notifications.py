@@ -52,12 +52,12 @@ class ReceiverRequest(Request):
     """A webhook, an address that is never answered again, or mail to the account's own address.
 
     One that is there already stays what it is where neither is said. every_job: of what it is told for every job of the
-    account, beside what job files ask for.
+    account, beside what job files ask for; where it is not said, of what it was before.
     """
 
     webhook: Webhook | None = None
     mail: bool = False
-    every_job: Events = []
+    every_job: Events | None = None
 
 
 class Receiver(Answer):

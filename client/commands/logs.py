@@ -9,11 +9,11 @@ from typing import Annotated, Any
 import typer
 
 from client.api import Client
-from client.commands.common import complete_target, connected
+from client.commands.common import apart, complete_target, connected, only_of
 from client.commands.nodes import moment, seconds
 from client.errors import client_error
 from client.follow import LogTarget, Printer, Reading, attempt_before, ended, follow_tasks, parse_target, tasks_of
-from client.screen import Format, OutputOption, few, say
+from client.screen import Format, OutputOption, few, printable, say
 from contract.jobs import LogPart, Task
 from wire.counts import counted
 
@@ -50,6 +50,9 @@ def logs(
     ] = None,
     previous: Annotated[bool, typer.Option("--previous", "-p", help="Of the attempt before the last one.")] = False,
     grep: Annotated[str, typer.Option(help="Only lines that hold this text, in whatever case.")] = "",
+    all_attempts: Annotated[
+        bool, typer.Option("--all-attempts", help="With --grep, of JOB or JOB/GROUP: also those before the last one.")
+    ] = False,
     stdout: Annotated[bool, typer.Option("--stdout", help="Only what the tasks wrote to stdout.")] = False,
     stderr: Annotated[bool, typer.Option("--stderr", help="Only what the tasks wrote to stderr.")] = False,
     offset: Annotated[int, typer.Option(min=0, help="Skip so many bytes of each stream.")] = 0,
@@ -58,11 +61,11 @@ def logs(
     """What tasks wrote to stdout and stderr, in the order in which it came, about a second apart. Failed tasks come
     first; each line is under its task's name when there are several."""
     stream = None if stdout == stderr else "stdout" if stdout else "stderr"
+    wanted = _matched(ctx, parse_target(target), previous)
+    if all_attempts:
+        _search(ctx, wanted, grep, stream, output)
+        return
     reading = _reading(stream, tail, since, offset)
-    wanted = parse_target(target)
-    if previous and (follow or wanted.container):
-        other = "follow" if follow else "a container id"
-        raise client_error(f"does not go with {other}", field_name="previous", remedy="Leave one of them out.")
     tasks: list[Task] = []
     with connected(ctx) as client:
         if wanted.container:
@@ -80,9 +83,39 @@ def logs(
             else:
                 _print_all(client, wanted, tasks, reading, printer, previous)
     if grep and printer.left_out:
-        earlier = not previous and not wanted.container and any(task.attempts > 1 for task in tasks)
-        where = " Attempts before the last one were not searched: --previous." if earlier else ""
+        earlier = not previous and any(task.attempts > 1 for task in tasks)
+        options = "--previous" if wanted.index is not None else "--all-attempts, or --previous"
+        where = f" Attempts before the last one were not searched: {options}." if earlier else ""
         say(f"Left out: {counted(printer.left_out, 'line')} without {grep!r}.{where}")
+
+
+def _matched(ctx: typer.Context, wanted: LogTarget, previous: bool) -> LogTarget:
+    """What is wanted; ``HydraError`` where options mean nothing together, or of it."""
+    only_of(ctx, "all_attempts", "grep")
+    apart(ctx, "all_attempts", "follow", "tail", "since", "previous", "offset")
+    apart(ctx, "follow", "previous")
+    if previous and wanted.container:
+        raise client_error("does not go with a container id", field_name="previous", remedy="Leave one of them out.")
+    return wanted
+
+
+def _search(ctx: typer.Context, wanted: LogTarget, text: str, stream: str | None, output: Format) -> None:
+    """Lines of every attempt that hold the text, as the server finds them, each under its task and attempt."""
+    if wanted.container or wanted.index is not None:
+        raise client_error("is of a job or a group", field_name="--all-attempts", remedy="Give JOB or JOB/GROUP.")
+    line = None
+    with connected(ctx) as client:
+        for line in client.find_in_logs(wanted.job, text, group=wanted.group, stream=stream):
+            name = f"{line.group}/{line.index}"
+            if output is Format.json:
+                at = line.at.astimezone(UTC).isoformat()
+                more = {"data": line.text, "offset": line.offset, "cut": line.cut}
+                print(_json(task=name, attempt=line.attempt, stream=line.stream, at=at, **more), end="")
+            else:
+                where = f"{name} attempt {line.attempt}{' stderr' if line.stream == 'stderr' else ''}"
+                print(printable(f"{where} | {line.text}{' ...' if line.cut else ''}"))
+    if line is None:
+        say(f"No attempt wrote a line with {text!r}.")
 
 
 def _reading(stream: str | None, tail: int | None, since: str | None, offset: int) -> Reading:

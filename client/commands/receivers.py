@@ -9,8 +9,9 @@ from typing import Annotated
 
 import typer
 
-from client.commands.common import complete_receiver, connected
+from client.commands.common import apart, complete_receiver, connected
 from client.commands.secrets import read
+from client.errors import client_error
 from client.looking import Looking, WatchOption, listed, picking, sorting
 from client.screen import Column, Format, OutputOption, noted, plain, print_json, say, told
 from contract.notifications import JobReceiver, Notification, Receiver
@@ -26,6 +27,7 @@ class Event(StrEnum):
     succeeded = "succeeded"
     failed = "failed"
     killed = "killed"
+    none = "none"
 
 
 LIST: list[Column[Receiver]] = [
@@ -50,14 +52,22 @@ def put(
     ] = None,
     mail: Annotated[bool, typer.Option("--mail", help="Mail to your own address, as hydractl me shows.")] = False,
     every_job: Annotated[
-        list[Event] | None, typer.Option("--every-job", help="Tell it this of all your jobs; may be given again.")
+        list[Event] | None,
+        typer.Option(
+            "--every-job", help="Tell it this of all your jobs, or none; may be given again. As before without it."
+        ),
     ] = None,
     output: OutputOption = Format.table,
 ) -> None:
     """Make a receiver, or say anew what it is told. Prints the key with which a new webhook's bodies are signed."""
+    apart(ctx, "webhook_file", "webhook")
+    events = [each.value for each in every_job or ()]
+    if Event.none in events and len(events) > 1:
+        raise client_error("none goes with no other", field_name="--every-job", remedy="Leave it out.")
     url = read(webhook_file) if webhook_file else webhook
+    told_of = [each for each in events if each != Event.none] if events else None
     with connected(ctx) as client:
-        kept = client.put_receiver(name, webhook=url, mail=mail, every_job=[each.value for each in every_job or ()])
+        kept = client.put_receiver(name, webhook=url, mail=mail, every_job=told_of)
     if output is Format.json:
         print_json(kept)
         return

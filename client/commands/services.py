@@ -17,7 +17,7 @@ from client.commands.bringing import SetOption, settings
 from client.commands.common import JobArgument, apart, complete_group, connected
 from client.commands.dryrun import warn
 from client.commands.nodes import seconds
-from client.errors import locating
+from client.errors import client_error, locating
 from client.logcalls import PATIENCE_S
 from client.looking import Looking, WatchOption, listed, picking, sorting
 from client.progress import headline, rollout_line, uploading
@@ -83,7 +83,10 @@ def scale(
     count: Annotated[int, typer.Argument(metavar="COUNT", help="So many tasks; of fewer the last ones stop.")],
     output: OutputOption = Format.table,
 ) -> None:
-    """Keep another number of a service's tasks running. Its home decides, see hydractl events."""
+    """Keep another number of a service's tasks running, one at least. Its home decides, see hydractl events."""
+    if count < 1:
+        remedy = f"Stop the whole job: hydractl kill {job}"
+        raise client_error("a service cannot be scaled to none", field_name="count", remedy=remedy)
     with connected(ctx) as client:
         _told(client.scale(job, group, count), f"asked for {count} of {group}", output)
 

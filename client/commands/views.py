@@ -8,10 +8,11 @@ from urllib.parse import urlencode
 import typer
 
 from client.api import Client
-from client.commands.common import connected
+from client.commands.common import connected, state_word
+from client.commands.nodes import moment
 from client.errors import client_error
 from client.looking import Looking, WatchOption, listed, picking, sorting
-from client.screen import Column, Format, OutputOption, print_json, told
+from client.screen import Column, Format, OutputOption, noted, told
 from contract.jobs import SavedView
 
 app = typer.Typer(no_args_is_help=True)
@@ -46,19 +47,31 @@ def list_views(
 def save(
     ctx: typer.Context,
     name: Annotated[str, typer.Argument(help="What to call it; one of that name is replaced.")],
-    filters: Annotated[list[str] | None, typer.Argument(metavar="FILTER=VALUE...", help="Like state=FAILED.")] = None,
+    filters: Annotated[
+        list[str] | None, typer.Argument(metavar="FILTER=VALUE...", help="Like state=FAILED; as options of jobs.")
+    ] = None,
     output: OutputOption = Format.table,
 ) -> None:
     """Keep filters of the job list under a name."""
-    pairs = []
-    for each in filters or ():
-        key, equals, value = each.partition("=")
-        if not equals:
-            raise client_error(f"{each!r} is no filter", field_name="FILTER", remedy="write it like state=FAILED")
-        pairs.append((key, value))
+    pairs = [_filter(each) for each in filters or ()]
     with connected(ctx) as client:
         view = client.save_view(name, urlencode(pairs))
     told(view, f"saved as {view.name!r}; use it: hydractl jobs --view {view.name!r}", output)
+
+
+def _filter(text: str) -> tuple[str, str]:
+    """A filter and its value, as the API takes them."""
+    key, equals, value = text.partition("=")
+    if not equals:
+        raise client_error(f"{text!r} is no filter", field_name="FILTER", remedy="write it like state=FAILED")
+    if key == "state":
+        return key, state_word(value) or ""
+    if key in ("since", "until") and value:
+        if value == "now" or value[0] in "+-" or value[-1] in "smhd":
+            remedy = f"Give YYYY-MM-DDTHH:MM; or leave it out, and say it with the view: --view NAME --{key} {value}"
+            raise client_error(f"{value} would be the same moment for ever", field_name=key, remedy=remedy)
+        return key, moment(value, key).isoformat()
+    return key, value
 
 
 @app.command()
@@ -70,8 +83,7 @@ def delete(
     """Forget a saved view."""
     with connected(ctx) as client:
         client.delete_view(view_named(client, name).id)
-    if output is Format.json:
-        print_json({"deleted": name})
+    noted({"deleted": name}, f"view {name} is deleted", output)
 
 
 def register(main: typer.Typer) -> None:

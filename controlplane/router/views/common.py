@@ -3,7 +3,7 @@
 import datetime as dt
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import rules
 from django.conf import settings
@@ -134,7 +134,14 @@ def integer(request: Request, name: str, default: int, low: int, high: int) -> i
     return int(text)
 
 
-def choice(request: Request, name: str, values: Mapping[str, Any]) -> Any:
+class Queried(Protocol):
+    """What has a query string: a request, or what is kept to be asked again."""
+
+    @property
+    def query_params(self) -> Mapping[str, str]: ...
+
+
+def choice(request: Queried, name: str, values: Mapping[str, Any]) -> Any:
     """One of several words from the query string; ``None`` when absent."""
     text = request.query_params.get(name)
     if text is None:
@@ -144,7 +151,7 @@ def choice(request: Request, name: str, values: Mapping[str, Any]) -> Any:
     return values[text]
 
 
-def text(request: Request, name: str) -> str | None:
+def text(request: Queried, name: str) -> str | None:
     """A short text from the query string; ``None`` when absent."""
     value = request.query_params.get(name)
     if value is not None and ("\0" in value or len(value) > 255):
@@ -169,7 +176,7 @@ def moment_parameter(name: str, description: str) -> OpenApiParameter:
     return OpenApiParameter(name, {"type": "string", "format": "date-time", "maxLength": 40}, description=description)
 
 
-def moment(request: Request, name: str) -> dt.datetime | None:
+def moment(request: Queried, name: str) -> dt.datetime | None:
     """A time from the query string, UTC where it names no zone; ``None`` when absent."""
     text = request.query_params.get(name)
     if text is None:

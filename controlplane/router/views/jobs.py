@@ -37,6 +37,7 @@ from wire.states import TaskState
 from .common import (
     JOB_JSON_MAX,
     PAGING,
+    Queried,
     StrictJson,
     View,
     account,
@@ -93,6 +94,22 @@ def once(request: Request) -> Once | None:
     return Once(key, hashlib.sha256(asked).hexdigest())
 
 
+def job_filter(asked: Queried) -> tuple[listing.JobFilter, bool]:
+    """Which jobs are asked for, and whether the oldest come first."""
+    where = listing.JobFilter(
+        states=choice(asked, "state", listing.STATES),
+        queue=text(asked, "queue"),
+        owner=text(asked, "owner"),
+        tag=text(asked, "tag"),
+        name=text(asked, "name"),
+        kind=choice(asked, "kind", dict(zip(Job.Kind.values, Job.Kind.values, strict=True))),
+        node=text(asked, "node"),
+        since=moment(asked, "since"),
+        until=moment(asked, "until"),
+    )
+    return where, bool(choice(asked, "order", listing.ORDERS))
+
+
 class Jobs(View):
     body_max = JOB_JSON_MAX
     parser_classes = [StrictJson, JobYaml]
@@ -116,18 +133,7 @@ class Jobs(View):
     )
     def get(self, request: Request) -> Response:
         """The jobs you may see, newest first unless ``order`` says otherwise."""
-        where = listing.JobFilter(
-            states=choice(request, "state", listing.STATES),
-            queue=text(request, "queue"),
-            owner=text(request, "owner"),
-            tag=text(request, "tag"),
-            name=text(request, "name"),
-            kind=choice(request, "kind", dict(zip(Job.Kind.values, Job.Kind.values, strict=True))),
-            node=text(request, "node"),
-            since=moment(request, "since"),
-            until=moment(request, "until"),
-        )
-        oldest = bool(choice(request, "order", listing.ORDERS))
+        where, oldest = job_filter(request)
         return paged(request, 1, lambda at, size: listing.list_page(account(request), where, at, size, oldest))
 
     @extend_schema(

@@ -67,7 +67,7 @@ class OwnReceiver(View):
         url = wanted.webhook.get_secret_value() if wanted.webhook else None
         if url and (why := outside.refused(url)):
             raise Invalid("the receiver has an error", [FieldError("webhook", why, outside.REMEDY)])
-        row, key = actions.put(actor(request), user, name, url, wanted.mail, list(wanted.every_job))
+        row, key = actions.put(actor(request), user, name, url, wanted.mail, wanted.every_job)
         made = row.created_at == row.changed_at
         return Response(receivers.as_json(row, user) | {"signing_key": key}, status=201 if made else 200)
 

@@ -1,5 +1,6 @@
 """Views of the job list that an account has kept under names of its own."""
 
+from dataclasses import dataclass, replace
 from urllib.parse import parse_qsl
 
 from drf_spectacular.utils import extend_schema
@@ -15,6 +16,12 @@ from controlplane.statestore.models import SavedView
 from controlplane.statestore.queries.jobs.listing import FILTERS
 
 from .common import View, account, answers, body, whole
+from .jobs import job_filter
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    query_params: dict[str, str]
 
 
 def _shown(view: SavedView) -> dict[str, object]:
@@ -36,10 +43,15 @@ class SavedViews(View):
     def post(self, request: Request) -> Response:
         """Keep filters of the job list under a name, instead of what had that name."""
         asked = body(request, SavedViewRequest)
-        names = [name for name, _ in parse_qsl(asked.query, keep_blank_values=True)]
-        if unknown := [name for name in names if name not in FILTERS]:
+        filters = dict(parse_qsl(asked.query, keep_blank_values=True))
+        if unknown := [name for name in filters if name not in FILTERS]:
             remedy = f"use {', '.join(FILTERS)}"
             raise Invalid("the view has errors", [FieldError("query", f"{unknown[0][:30]!r} is no filter", remedy)])
+        try:
+            job_filter(_Kept(filters))
+        except Invalid as error:
+            wrong = [replace(each, field=f"query.{each.field}") for each in error.errors]
+            raise Invalid("the view has errors", wrong) from None
         return Response(_shown(savedviews.save(account(request), asked.name.strip(), asked.query)))
 
 

@@ -3,6 +3,7 @@
 import base64
 import json
 import secrets
+from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -40,9 +41,9 @@ def webhook_of(row: Receiver) -> Webhook:
 
 
 def put(
-    actor: Actor, owner: User, name: str, webhook: str | None, mail: bool, every_job: list[str]
+    actor: Actor, owner: User, name: str, webhook: str | None, mail: bool, every_job: Sequence[str] | None
 ) -> tuple[Receiver, str | None]:
-    """Keep it, instead of what had the name. The key of a webhook that is new.
+    """Keep it, instead of what had the name; ``every_job`` None: told what that was. The key of a webhook that is new.
 
     ``Invalid`` where it is neither a webhook nor mail, or both, or there is no mail; ``Conflict`` where there are too
     many.
@@ -58,7 +59,9 @@ def put(
         key = _lead(row, webhook) if webhook is not None else None
         if mail:
             row.kind, row.address, row.sealed = Receiver.Kind.MAIL, "", ""
-        row.every_job, row.changed_at = sorted(set(every_job)), now
+        row.changed_at = now
+        if every_job is not None:
+            row.every_job = sorted(set(every_job))
         row.free_at, row.failures, row.error = min(row.free_at, now), 0, ""
         after = {"new": row.pk is None, "kind": str(row.kind), "every_job": row.every_job}
         row.save()

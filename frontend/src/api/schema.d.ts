@@ -2160,11 +2160,11 @@ export interface components {
          * @description A webhook, an address that is never answered again, or mail to the account's own address.
          *
          *     One that is there already stays what it is where neither is said. every_job: of what it is told for every job of the
-         *     account, beside what job files ask for.
+         *     account, beside what job files ask for; where it is not said, of what it was before.
          */
         ReceiverRequest: {
-            /** @default [] */
-            every_job?: ("started" | "succeeded" | "failed" | "killed")[];
+            /** @default null */
+            every_job?: ("started" | "succeeded" | "failed" | "killed")[] | null;
             /** @default false */
             mail?: boolean;
             /** @default null */

@@ -209,6 +209,12 @@ def test_saved_views_are_their_accounts_own(world: World, monkeypatch: pytest.Mo
     assert world["other"]("DELETE", f"saved-views/{again['id']}").status_code == 404
     for wrong in ({"name": ""}, {"name": "a\nb"}, {"name": "x", "query": "evil=1"}, {"name": "x", "query": "a b"}):
         assert world["tenant"].post("saved-views", wrong).status_code == 422, wrong
+    for query in ("state=FALED", "state=", "kind=x", "since=-2d", "order=x"):
+        (wrong,) = world["tenant"].post("saved-views", {"name": "x", "query": query}).json()["errors"]
+        assert wrong["field"] == f"query.{query.partition('=')[0]}" and wrong["remedy"], wrong
+    good = "state=live&since=2030-01-31T12%3A00%3A00%2B01%3A00&until=2030-02-01T00:00Z&order=oldest&kind=batch"
+    kept = world["tenant"].post("saved-views", {"name": "Failed <b>mine</b>", "query": good}).json()
+    assert kept["query"] == good
     monkeypatch.setattr(savedviews, "MOST", 1)
     assert world["tenant"].post("saved-views", {"name": "more"}).status_code == 409
     assert world["tenant"]("DELETE", f"saved-views/{again['id']}").status_code == 204

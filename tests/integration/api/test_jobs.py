@@ -225,6 +225,8 @@ def test_tasks_without_rows_are_pending_and_pages_cross_groups(world: World) -> 
     assert tasks("state=PENDING") == [t for t in everything if t[2] == "PENDING"]
     assert tasks("state=RUNNING&group=red") == [("red", 0, "RUNNING")]
     assert tasks("state=FAILED") == [("map", 1, "FAILED")]
+    (wrong,) = world["tenant"].get(f"jobs/{row.pk}/tasks?group=rde").json()["errors"]
+    assert (wrong["field"], wrong["remedy"]) == ("group", "use one of map, red")
     first = world["tenant"].get(f"jobs/{row.pk}/tasks?page_size=2").json()
     second = world["tenant"].get(first["next"].replace("http://testserver", "")).json()
     assert [t["index"] for t in second["results"]] == [2, 0]

@@ -33,7 +33,9 @@ def test_a_webhook_is_kept_sealed_and_its_key_told_once(world: World) -> None:
     key = receivers.webhook_of(Receiver.objects.get()).key
     said = everything()
     assert "t0ken-of-the-tests" not in said and key not in said and "hooks.example.org" in said
-    assert put(world, webhook=URL + "2").json()["signing_key"] is None
+    moved = put(world, webhook=URL + "2").json()
+    assert (moved["signing_key"], moved["every_job"]) == (None, ["failed"]), "what is not said stays as it was"
+    assert put(world, every_job=[]).json()["every_job"] == []
     assert receivers.webhook_of(Receiver.objects.get()) == receivers.Webhook(URL + "2", key)
     assert world["other"].get("me/receivers").json()["results"] == []
     assert world["operator"].get("me/receivers/ci/notifications").status_code == 404

@@ -273,6 +273,7 @@ def test_logs_of_one_and_of_several_tasks(cluster: Any, env: dict[str, str]) -> 
     cluster.tasks[0]["attempts"] = 2
     found = run(env, "logs", "1/g/0", "--grep", "zero")
     assert found.stderr.endswith("Attempts before the last one were not searched: --previous.\n")
+    assert "--all-attempts, or --previous.\n" in run(env, "logs", "1", "--grep", "zero").stderr
     assert "YYYY-MM-DDTHH:MM" in run(env, "logs", "1", "--since", "yesterday").stderr
 
 

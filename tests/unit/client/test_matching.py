@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+from contract.logsearch import FoundLine
 from tests import hydractl
+from tests.answers import said_by_the_api
 from tests.unit.client.conftest import problem
 
 JOB = "name: a\nqueue: root.default\ngroups: [{name: g, command: [x]}]\n"
@@ -37,6 +39,10 @@ def run(env: dict[str, str], *words: str) -> Any:
         ("submit FILE --dry-run --wait", "--wait: does not go with --dry-run."),
         ("submit FILE --dry-run --key x", "--key: does not go with --dry-run."),
         ("submit FILE --dry-run -q", "--quiet: does not go with --dry-run."),
+        ("logs 1 --all-attempts", "--all-attempts: is of --grep. Add --grep, or leave it out."),
+        ("logs 1 --all-attempts --grep x -f", "--follow: does not go with --all-attempts."),
+        ("logs 1/g/0 --all-attempts --grep x", "--all-attempts: is of a job or a group. Give JOB or JOB/GROUP."),
+        ("scale 1 web 0", "count: a service cannot be scaled to none. Stop the whole job: hydractl kill 1"),
         ("update 1 FILE --dry-run -w", "--wait: does not go with --dry-run."),
     ],
 )
@@ -109,3 +115,20 @@ def test_a_group_that_is_none_is_said(cluster: Any, env: dict[str, str]) -> None
     cluster.trouble = lambda request: problem(422, "wrong", refused) if request.query.get("group") == "mpa" else None
     done = run(env, "tasks", "1", "-g", "mpa")
     assert (done.returncode, done.stderr) == (2, "hydractl: group: 'mpa' is not a group of this job. Use one of map.\n")
+
+
+def test_a_text_is_found_in_every_attempt(cluster: Any, env: dict[str, str]) -> None:
+    lines = [
+        said_by_the_api(FoundLine, group="g", index=3, attempt=n, stream=stream, text=f"oops {n}", cut=n > 1)
+        for n, stream in ((1, "stdout"), (2, "stderr"))
+    ]
+    cluster.trouble = lambda request: (200, {}, {"results": lines, "next": None, "previous": None, "searched": 9})
+    words = ("logs", "1/g", "--grep", "oops", "--all-attempts")
+    assert run(env, *words).stdout == "g/3 attempt 1 | oops 1\ng/3 attempt 2 stderr | oops 2 ...\n"
+    asked = cluster.seen[0]
+    assert (asked.path, asked.query["contains"], asked.query["group"]) == ("/api/v1/jobs/1/logs", "oops", "g")
+    found = [json.loads(line) for line in run(env, *words, "-o", "json").stdout.splitlines()]
+    assert [(each["attempt"], each["data"]) for each in found] == [(1, "oops 1"), (2, "oops 2")]
+    lines.clear()
+    nothing = run(env, *words)
+    assert (nothing.stdout, nothing.stderr) == ("", "No attempt wrote a line with 'oops'.\n")

@@ -129,7 +129,7 @@ function Put({ known, email, onClose }: { known: Receiver | null; email: string;
       {kind === "mail" && !email && <Notice>Your account has no mail address; an operator can set one.</Notice>}
       {kind === "webhook" && <TextInput label="Address" description={known?.kind === "webhook" ? `Leads to ${known.address}; leave it empty to keep it` : "It is sealed, and never shown again"} placeholder="https://" autoComplete="off" spellCheck={false} value={webhook} error={said("webhook")} onChange={(e) => setWebhook(e.currentTarget.value)} />}
       <Choices label="Of every job of yours, also those that do not name it" all={EVENTS} chosen={every} change={setEvery} error={said("every_job")} />
-      <Command text={hydractl("receiver", "put", name || "NAME", ...where, ...every.flatMap((e) => ["--every-job", e]))} />
+      <Command text={hydractl("receiver", "put", name || "NAME", ...where, ...(every.length || !known ? every : ["none"]).flatMap((e) => ["--every-job", e]))} />
     </Confirm>
   );
 }

@@ -97,8 +97,7 @@ function Editor({ start, known, me, fresh: handed = false }: { start: Draft; kno
           {errors.length > 0 && <Problems errors={errors} jump={(line) => { jump(line); area.current?.focus(); }} />}
           {errors.length === 0 && (preview.data?.warnings.length ?? 0) > 0 && <Warnings errors={sorted(preview.data?.warnings ?? []).job} jump={jump} />}
           {parsed.value && <Parameters value={others(parsed.value)} values={draft.set} errors={form} set={(name, typed) => set({ set: { ...draft.set, [name]: typed } })} />}
-          {parsed.value && <Sdk value={parsed.value} />}
-          {parsed.value && <FileSlots wanted={localFiles(parsed.value)} files={files} progress={progress} set={(source, file) => setFiles({ ...files, [source]: file })} />}
+          {parsed.value && <><Sdk value={parsed.value} /><FileSlots wanted={localFiles(parsed.value)} files={files} progress={progress} set={(source, file) => setFiles({ ...files, [source]: file })} /></>}
           {preview.error && !preview.error.errors.length && <Notice kind="warn">It could not be checked: {preview.error.detail || preview.error.title}</Notice>}
           <Leave known={known}>Only this tab keeps it before you {known ? "change" : "create"} it.</Leave>
         </div>

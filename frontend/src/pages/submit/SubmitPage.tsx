@@ -109,8 +109,7 @@ function Editor({ me, start, from, update = false }: { me: Me; start: string; fr
           {parsed.value && <Parameters value={parsed.value} values={values} errors={errors} set={(name, typed) => write({ values: { ...values, [name]: typed } })} />}
           {errors.length > 0 && <Problems errors={errors} jump={jump} />}
           {warnings.length > 0 && <Warnings errors={warnings} jump={jump} />}
-          {parsed.value && <Sdk value={parsed.value} />}
-          {parsed.value && <FileSlots wanted={localFiles(parsed.value)} files={files} progress={progress} set={(source, file) => setFiles({ ...files, [source]: file })} />}
+          {parsed.value && <><Sdk value={parsed.value} /><FileSlots wanted={localFiles(parsed.value)} files={files} progress={progress} set={(source, file) => setFiles({ ...files, [source]: file })} /></>}
           {parsed.value && errors.length === 0 && (service ? <WhatChanges tried={tried} checking={check.isPending} /> : <Summary value={parsed.value} me={me} checked={checked} checking={check.isPending} />)}
           {check.error && !check.error.errors.length && !failure && <Notice kind="warn">It could not be checked: {check.error.detail || check.error.title}</Notice>}
         </div>
