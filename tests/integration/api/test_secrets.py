@@ -125,7 +125,7 @@ def test_what_a_service_may_go_back_to_by_itself_names_it_too(world: World) -> N
         said = {"revision": 3, "rollout": rollout}
         Job.objects.filter(pk=service.pk).update(spec=after, services=said, revisions=kept)
         put(world)
-        assert [told.startswith(f"job {service.pk} of yours names it; ") for told in deleted(world)] == [True] * warns
+        assert [told.startswith(f"your job {service.pk} names it; ") for told in deleted(world)] == [True] * warns
 
 
 def test_a_node_gets_those_of_containers_it_holds_now(world: World) -> None:

@@ -31,6 +31,7 @@ RARE = {
     "checksum-unchecked", "status-taken-twice", "vanished-too-early", "running-begun-again", "stop-untold",
     "stopping-is-ended", "lost-node-keeps-containers", "avoids-all-that-holds", "kill-forgets-delayed",
     "ended-and-kept", "moved-half", "whole-gang-split", "intents-gone-before-commit",
+    "pause-not-forgiven",
 }  # fmt: skip
 
 
