@@ -1,1 +1,0 @@
-import{lt as e,ut as t}from"./index.8abec98117bd.js";function n(n,r={getInitialValueInEffect:!0}){let i=t(n,r),{colorScheme:a}=e();return a===`auto`?i:a}export{n as t};
