@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -280,6 +281,7 @@ def _unread(source: Path) -> Path | None:
     """The first that may not be read, of a file or of a folder and all that it brings."""
     if not source.is_dir():
         return None if os.access(source, os.R_OK) else source
-    every = (each for each in (source, *source.rglob("*")) if "__pycache__" not in each.parts)
-    allowed = ((each, os.R_OK | os.X_OK if each.is_dir() else os.R_OK) for each in every)
-    return next((each for each, mode in allowed if not os.access(each, mode)), None)
+    every = (each for each in source.rglob("*") if "__pycache__" not in each.parts)
+    folders = (each for each in every if each.is_dir() and not each.is_symlink())
+    asked = chain(((each, os.R_OK | os.X_OK) for each in (source, *folders)), ((f, os.R_OK) for f in _files_of(source)))
+    return next((each for each, mode in asked if not os.access(each, mode)), None)

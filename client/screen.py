@@ -60,7 +60,7 @@ def fail(error: HydraError) -> None:
 
 def printable(text: str) -> str:
     """Without control characters: names and messages are other people's, the terminal is ours."""
-    return "".join(c if c.isprintable() or c == "\n" else "\ufffd" for c in text)
+    return "".join(c if c.isprintable() or c in "\n\t" else "\ufffd" for c in text)
 
 
 def not_as_json(option: str) -> HydraError:

@@ -9,7 +9,7 @@ from contract import words
 from contract.base import ALL_SAID, Amounts, Answer, Containers, Page, Request, one_of
 from contract.fields import SOME
 
-RULES = ("demand", "idle", "maximum", "guarantee", "capacity", "weight", "size", "none")
+RULES = ("demand", "idle", "vain", "maximum", "guarantee", "capacity", "weight", "size", "none")
 Rule = Annotated[str, one_of(*RULES)]  # by which a share was given
 
 

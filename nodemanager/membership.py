@@ -76,7 +76,7 @@ class Doubt:
         self.end()
 
     def end(self) -> None:
-        """It works."""
+        """What the session says works: nothing is asked for any more, and the next doubt begins anew."""
         self.pause_s, self.ask_at = RENEW_S, float("-inf")
 
     def rise(self, now: float) -> None:

@@ -45,7 +45,7 @@ def open_socket(url: str, ca_file: str) -> socket.socket:
 class RedisConnection:
     """``on_ready``: connected and authenticated. ``on_wake``: a hint. ``on_denied``: the user must be restored.
 
-    ``on_unreachable``: no connection came about, and why; with every try.
+    ``on_unreachable``: no connection came about, or none on which it answers, and why; with every try.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class RedisConnection:
         """Connect when it is time; give up on a connection that does not answer."""
         if self.connection is not None:
             if self.pending and now - self.pending[0][1] > REPLY_TIMEOUT_S:
-                self.drop()
+                self._lose("it does not answer")
         elif self.connecting is None and self.url and now >= self.retry_at:
             self.connecting = self.background.contact.submit(open_socket, self.url, self.ca_file)
             self.connecting.add_done_callback(lambda future: self.background.post(lambda: self._on_connected(future)))
@@ -108,9 +108,11 @@ class RedisConnection:
     def _on_hello(self, reply: Any) -> None:
         if isinstance(reply, hiredis.ReplyError):
             text = str(reply)
-            self.drop()
             if text.startswith(("WRONGPASS", "NOPERM", "NOAUTH")):
+                self.drop()
                 self.on_denied(text)
+            else:
+                self._lose(text)
             return
         self.ready = True
         self.failures = 0
@@ -131,6 +133,12 @@ class RedisConnection:
         self.ready = False
         self.pending.clear()
         self.outbox.clear()
+
+    def _lose(self, why: str) -> None:
+        was_ready = self.ready
+        self.drop()
+        if not was_ready:
+            self.on_unreachable(why)
 
     # --- talking
 
@@ -153,8 +161,8 @@ class RedisConnection:
                 del self.outbox[: self.connection.send(self.outbox)]
         except (BlockingIOError, ssl.SSLWantWriteError, ssl.SSLWantReadError):
             pass
-        except OSError:
-            self.drop()
+        except OSError as error:
+            self._lose(str(error))
             return
         events = selectors.EVENT_READ | (selectors.EVENT_WRITE if self.outbox else 0)
         if self.selector.get_key(self.connection).events != events:
@@ -167,14 +175,14 @@ class RedisConnection:
             while self.connection is not None:
                 data = self.connection.recv(1 << 16)
                 if not data:
-                    self.drop()
+                    self._lose("it closed the connection")
                     return
                 self.reader.feed(data)
                 self._replies()
         except (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError):
             pass
-        except (OSError, hiredis.ProtocolError):
-            self.drop()
+        except (OSError, hiredis.ProtocolError) as error:
+            self._lose(str(error))
 
     def _replies(self) -> None:
         while self.connection is not None:

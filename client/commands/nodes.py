@@ -206,7 +206,7 @@ def node_decommission(
         n = find(client, node)
         if now and n.containers and not yes and sys.stdin.isatty():
             lost = counted(n.containers, "container runs", "containers run")
-            if not typer.confirm(f"{lost} on {n.sub_cluster}/{n.name} and would be lost at once. Do that?"):
+            if not typer.confirm(f"{lost} on {n.sub_cluster}/{n.name} and would be lost at once. Do that?", err=True):
                 say("Nothing was changed.")
                 raise typer.Exit(1)
         n = client.decommission(n.id, deadline_s=limit, message=message, now=now)

@@ -218,7 +218,7 @@ def rollback(
         now = client.policy()
         if output is Format.table:
             show_diff(client.diff_policy(first=now.version, second=version))
-        if not yes and sys.stdin.isatty() and not typer.confirm("Do that?"):
+        if not yes and sys.stdin.isatty() and not typer.confirm("Do that?", err=True):
             say("Nothing was changed.")
             raise typer.Exit(1)
         pushed(client.rollback_policy(version, message, parent=now.version, force=force), output, restores=version)

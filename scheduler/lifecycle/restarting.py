@@ -74,12 +74,13 @@ def is_last(run: GroupRun, attempt: Attempt) -> bool:
 
 
 def _is_followed(run: GroupRun, attempt: Attempt) -> bool:
-    """Whether a later attempt of its task has begun, and not only been handed to another sub-cluster; or is not
-    wanted."""
+    """Whether a later attempt of its task has begun, and not only been handed to another sub-cluster; or none is
+    wanted; or it was handed over and has come back unbegun."""
     task, number = attempt
     if run.surplus(task) or task >= len(run.launches):
         return True
-    return int(run.launches[task]) - int(run.remote[task]) > number
+    known = int(run.launches[task])
+    return known - int(run.remote[task]) > number or known < number
 
 
 def living(run: GroupRun) -> list[Attempt]:

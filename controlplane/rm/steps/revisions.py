@@ -89,7 +89,9 @@ def _begin(m: Memory, store: Store, c: Changes, job: JobEntry, history: list[Jso
         # What failed was another revision: it starts as this one at once, and has to serve as all others have.
         own = group.run.count - group.standing_in
         over = services.end_pauses(c, job, group, range(group.run.count))
-        group.restarts.queue += [(task, attempt) for task, attempt in over if task < own]
+        paused = [(task, attempt) for task, attempt in over if task < own]
+        # They are down already and so have the first turns; what a roll-back leaves may have no room for them for long.
+        group.restarts.queue[len(group.restarts.queue) if back else 0 : 0] = paused
         services.stand_in(m, store, c, job, group, rules.max_surge)
         services.carry_out(m, c, job, group)
     m.rolling[job.id] = job

@@ -99,6 +99,7 @@ def restart(m: Memory, c: Changes, job: JobEntry, asked: Json) -> None:
         emit_event(c, job, "not_restarted", f"revision {job.revision} is still being rolled out; ask again then")
         return
     before, known = group.restarts.named, [a for a in named if lives(group.run, a)]
+    told = before if asked["one_by_one"] else set(group.restarts.now)
     over = end_pauses(c, job, group, {task for task, _ in named})
     if over or known:
         group.restarts.add(over, one_by_one=False)
@@ -106,7 +107,7 @@ def restart(m: Memory, c: Changes, job: JobEntry, asked: Json) -> None:
         group.restarts.by = asked["by"]
         c.services[job.id] = job
         carry_out(m, c, job, group)
-    _tell(c, job, group, over, [a for a in known if a not in before], asked)
+    _tell(c, job, group, over, [a for a in known if a not in told], asked)
     if not (over or known or before.issuperset(named)):
         tasks = named_tasks(group.run.name, [task for task, _ in named])
         emit_event(c, job, "not_restarted", f"nothing of {tasks} runs or pauses now; what waits starts by itself")

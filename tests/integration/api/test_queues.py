@@ -235,8 +235,8 @@ def test_a_queue_whose_tasks_no_node_could_hold_does_not_starve(federation: Worl
     generate()
     assert columns(federation, "operator")["root.prod.etl"]["pending"] == 50, "it is asked for all the same"
     (west,) = (p for p in detail(federation)["places"] if p["sub_cluster"] == "west")
-    assert west["why"].startswith("It wants nothing in west") and west["pending"]["memory_mib"] == 50 * GIB
-    assert "besides 50 GiB of memory that no node there could hold" in west["why"]
+    assert west["rule"] == "vain" and west["pending"]["memory_mib"] == 50 * GIB
+    assert west["why"].startswith("No node in west could hold what waits for it: tasks of 50 GiB of memory.")
 
 
 def test_hunger_is_for_what_a_node_could_hold(federation: World) -> None:
@@ -249,7 +249,8 @@ def test_hunger_is_for_what_a_node_could_hold(federation: World) -> None:
     found = detail(federation)
     assert "Below its guarantee by 10 GiB of memory" in found["starving"]["text"]
     (west,) = (p for p in found["places"] if p["sub_cluster"] == "west")
-    wants = "It wants 10 GiB of memory in west: 0 MiB of memory in use, 10 GiB of memory waiting, besides 50 GiB"
+    wants = "It wants 10 GiB of memory in west: 0 MiB of memory in use, 10 GiB of memory waiting, besides 50 GiB "
+    wants += "of memory of tasks that no node there could hold"
     assert west["rule"] == "demand" and west["why"].startswith(wants)
 
 

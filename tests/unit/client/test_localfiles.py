@@ -63,3 +63,13 @@ def test_a_source_that_may_not_be_read_is_named_with_its_line(tmp_path: Path, mo
             pack(spec, tmp_path)
         lines = [f"{error.line}: {error.said()}" for error in caught.value.problem.errors]
         assert f"4: files.1.source (line 4, column 16): {barred[0]} is not yours to read. Change its rights." in lines
+
+
+def test_what_a_folder_does_not_bring_need_not_be_readable(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "x").write_text("")
+    (tmp_path / "in" / ".#lock").symlink_to("ann@host.1")
+    os.mkfifo(tmp_path / "in" / "pipe", 0)
+    spec = parse("name: a\nfiles: [{path: in, source: in}]\ngroups: [{name: g, command: [x]}]\n", tmp_path / "job.yaml")
+    packed = pack(spec, tmp_path)
+    assert [entry["path"] for entry in packed.spec["files"]] == ["in/x"] and len(packed.uploads) == 1

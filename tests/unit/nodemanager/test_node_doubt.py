@@ -33,7 +33,7 @@ def test_what_goes_on_not_working_is_asked_for_less_and_less_often() -> None:
     assert all(gap <= 1.5 * DOUBT_S + 1 for gap in gaps) and all(gap >= DOUBT_S for gap in gaps[4:])
     doubt.end()
     assert asked(doubt, times, 20, 1000.0) == [], "what works again was never in doubt"
-    assert len(asked(doubt, times, 13, 1020.0)) == 1
+    assert 1021 <= asked(doubt, times, 13, 1020.0)[0] <= 1031
 
 
 @pytest.mark.parametrize(

@@ -311,7 +311,9 @@ def test_a_restart_by_hand_does_not_keep_an_update_from_being_done(cluster: Memo
     service(cluster, leader, 6)
     job = service(cluster, leader, 2, command=["one"])
     update(cluster, job, 1, command=["two"], rules={"min_ready_s": 5.0})
+    turns = iter(range(60))
     while (1, 2) not in tasks_of(cluster, job):
+        assert next(turns, None) is not None, tasks_of(cluster, job)
         turn(cluster, leader)
     other = cluster.submit(ONE_GIB | {"name": "other"}, priority=9)
     restart(cluster, job, 0)
@@ -343,6 +345,20 @@ def test_a_new_revision_does_not_wait_for_what_the_one_before_has_earned(cluster
     leader.round()
     same_when_rebuilt(leader)
     assert (0, 6) in tasks_of(cluster, job)
+
+
+def test_what_pauses_counts_as_down_while_a_revision_is_rolled_out(cluster: MemoryCluster) -> None:
+    leader = ready(cluster)
+    job = service(cluster, leader, 2, command=["one"])
+    crash(cluster, leader, job, 1, times=4)
+    fail(cluster, leader, job, 1)
+    update(cluster, job, 1, command=["two"], rules={"min_ready_s": 5.0})
+    turn(cluster, leader, 3)
+    assert tasks_of(cluster, job) == [(0, 1), (1, 6)], "the one that serves goes on until the other does"
+    same_when_rebuilt(leader)
+    turn(cluster, leader, 12)
+    assert [task for task, _ in tasks_of(cluster, job)] == [0, 1] and (0, 2) in tasks_of(cluster, job)
+    assert cluster.events(job, "updated") == ["all tasks run revision 2"]
 
 
 def test_an_update_does_not_say_that_all_run_what_one_is_still_to_start(cluster: MemoryCluster) -> None:

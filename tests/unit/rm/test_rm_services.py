@@ -145,6 +145,18 @@ def test_a_whole_group_restarts_one_after_the_other(cluster: MemoryCluster) -> N
     assert cluster.events(job, "restarted") == ["web: all that was asked for has started again"]
 
 
+def test_what_has_its_turn_and_is_asked_for_at_once_is_told_of(cluster: MemoryCluster) -> None:
+    leader = ready(cluster)
+    job = service(cluster, leader, 3)
+    restart(cluster, job, one_by_one=True)
+    leader.round()
+    for _ in range(2):
+        restart(cluster, job, 2)
+        leader.round()
+    first, second = cluster.events(job, "restart")
+    assert first.startswith("tasks 0, 1, 2 of web ") and second == "web/2 to start again: ann"
+
+
 def test_the_next_one_restarts_when_the_one_before_it_is_healthy(cluster: MemoryCluster) -> None:
     leader = ready(cluster)
     job = service(cluster, leader, 3, ports=[{"name": "http"}], health_check={"port": "http", "tcp": True})

@@ -70,6 +70,13 @@ def test_what_was_handed_to_another_sub_cluster_has_not_begun() -> None:
     assert r.advance(run, lambda task, attempt: False) and not r
 
 
+def test_what_came_back_unbegun_is_not_waited_for() -> None:
+    run, r = web(2), Restarts()
+    r.add([(0, 2)], one_by_one=False)
+    run.launches[0], run.task_state[0] = 1, TaskState.PENDING
+    assert r.advance(run, lambda task, attempt: False) and not r
+
+
 def test_tasks_that_the_service_has_no_more_are_not_waited_for() -> None:
     run, r = web(1, 1, 1), Restarts()
     r.add([(2, 1), (0, 1)], one_by_one=True)

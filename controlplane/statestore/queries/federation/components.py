@@ -39,6 +39,7 @@ SELECT l.holder, l.epoch, coalesce(l.expires_at > clock_timestamp(), false),
   FROM statestore_dutylease l WHERE l.name = %s
 """
 _FEW_LOST = NodeState.LOST, NodeState.UNHEALTHY
+_MAY_BE_EMPTY = SubCluster.State.JOINING, SubCluster.State.DRAINING
 
 
 def read() -> list[Json]:
@@ -188,23 +189,25 @@ def _processes() -> list[Json]:
     known = bus.processes()
     if known is None:
         return []  # that Redis does not answer is said already
-    found = [_process(process) for process in known]
-    alive = {item["kind"] for item in found if item["verdict"] == "good"}
-    for kind in _WITHOUT.keys() - alive - {item["kind"] for item in found}:
+    alive = {process.kind for process in known if process.silent_s <= SILENT_S}
+    found = [_process(process, process.kind in alive) for process in known]
+    for kind in _WITHOUT.keys() - {process.kind for process in known}:
         found.append(_item(kind, kind, "bad", "None has reported.", _WITHOUT[kind]))
     return found
 
 
-def _process(process: bus.Process) -> Json:
+def _process(process: bus.Process, others: bool) -> Json:
+    """others: of its kind report, or it does itself."""
     kind, name, told = process.kind, process.name, process.facts
     age = round(process.silent_s, 1)
     facts: Json = {"host": told.get("host"), "pid": told.get("pid"), "said_s": age}
     if told.get("up_s"):
         facts["up_s"] = round(process.up_s)
     if age > SILENT_S:
-        remedy = "if it was meant to end, ignore this: it leaves the list within an hour. Else: " + _WITHOUT.get(
-            kind, ""
-        )
+        start = _WITHOUT.get(kind, "")
+        if not others and start:
+            return _item(kind, name, "bad", f"Silent for {age:.0f} s, and no other reports.", start, **facts)
+        remedy = f"if it was meant to end, ignore this: it leaves the list within an hour. Else: {start}"
         return _item(kind, name, "warn", f"Silent for {age:.0f} s.", remedy, **facts)
     return _item(kind, name, "good", "It reports.", **facts)
 
@@ -224,7 +227,8 @@ def _nodes_of(s: Json, names: list[str]) -> Json:
     such = f", such as {', '.join(names[:NAMES_MAX])}" if names else ""
     up, lost, unhealthy = (s["nodes"][state] for state in ("up", "lost", "unhealthy"))
     if not up:
-        return _item("nodes", s["name"], "bad", "None is up.", "start node managers with a join token", **counts)
+        verdict: Verdict = "warn" if s["state"] in _MAY_BE_EMPTY else "bad"
+        return _item("nodes", s["name"], verdict, "None is up.", "start node managers with a join token", **counts)
     if lost:
         remedy = "look whether the machines run and reach Redis; decommission those that will not return"
         return _item("nodes", s["name"], "warn", f"{lost} lost{such}; {up} up.", remedy, **counts)

@@ -11,7 +11,6 @@ from django.db.models import Exists, OuterRef, Q
 from controlplane import clock
 from controlplane.statestore.models import Container, ContainerHistory, Job, Task, TaskGroup
 from scheduler.lifecycle.group import BACKOFF_MAX_S, LATER
-from scheduler.lifecycle.restarting import attempts
 from wire.states import TaskState
 
 Attempt = tuple[int, int]
@@ -71,7 +70,13 @@ def pausing(job: Job, group_no: int, task: int | None = None) -> list[Attempt]:
 def restarting(services: Json | None, group_no: int) -> int:
     """How many tasks of the group are to start again and have not yet. services: of the job's row."""
     said = (services or {}).get(f"{group_no}", {})
-    return len({attempt for part in ("now", "queue", "unsure") for attempt in attempts(said.get(part, ()))})
+    every = sorted((of, first, count) for part in ("now", "queue", "unsure") for first, count, of in said.get(part, ()))
+    found, reached = 0, (0, 0)  # runs overlap where what has its turn is asked for at once, too
+    for of, first, count in every:
+        counted = max(first, reached[1]) if of == reached[0] else first
+        found += max(0, first + count - counted)
+        reached = of, max(counted, first + count)
+    return found
 
 
 def _count(said: Json, *parts: str) -> int:

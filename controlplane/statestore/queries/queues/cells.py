@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from wire.resources import RESOURCES
 
 LITTLE = 1e-3  # of the capacity of a place: what is smaller is rounding
-RULES = ("demand", "idle", "maximum", "guarantee", "capacity", "weight", "size", "none")
+RULES = ("demand", "idle", "vain", "maximum", "guarantee", "capacity", "weight", "size", "none")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ def rule(c: Cell) -> str:
     if c.by_size or not c.assigned:
         return "size" if c.by_size else "none"
     if c.share >= c.wants - c.little:
-        return "demand" if c.wants else "idle"
+        return "demand" if c.wants else "vain" if c.vain else "idle"
     if c.limit or c.share >= c.ceiling - c.little:
         return "maximum"
     if c.full and c.share - c.guaranteed_part <= c.little:
@@ -83,7 +83,7 @@ def _amounts(c: Cell) -> str:
 
 
 def _vain(c: Cell) -> str:
-    return f", besides {said(c.axis, c.vain)} that no node there could hold" if c.vain else ""
+    return f", besides {said(c.axis, c.vain)} of tasks that no node there could hold" if c.vain else ""
 
 
 def _demand(c: Cell) -> str:
@@ -94,9 +94,13 @@ def _demand(c: Cell) -> str:
 
 def _idle(c: Cell) -> str:
     if c.share <= c.little:
-        return f"It wants nothing in {c.place}{_vain(c)}, and nothing is idle there for it."
+        return f"It wants nothing in {c.place}, and nothing is idle there for it."
     part = f"{said(c.axis, c.share)} of what is idle there is its part, should work come"
-    return f"It wants nothing in {c.place} now{_vain(c)}; {part}."
+    return f"It wants nothing in {c.place} now; {part}."
+
+
+def _in_vain(c: Cell) -> str:
+    return f"No node in {c.place} could hold what waits for it: tasks of {said(c.axis, c.vain)}. The jobs say why."
 
 
 def _maximum(c: Cell) -> str:
@@ -139,6 +143,6 @@ def _none(c: Cell) -> str:
 
 
 _WORDS = {
-    "demand": _demand, "idle": _idle, "maximum": _maximum, "guarantee": _guarantee, "capacity": _capacity,
-    "weight": _weight, "size": _size, "none": _none,
+    "demand": _demand, "idle": _idle, "vain": _in_vain, "maximum": _maximum, "guarantee": _guarantee,
+    "capacity": _capacity, "weight": _weight, "size": _size, "none": _none,
 }  # fmt: skip

@@ -152,7 +152,7 @@ def _place(now: FederationStanding, part: PartitionStanding, at: int, place: int
     }
 
 
-_TELLS_NO_OTHERS = ("demand", "size", "none", "guarantee", "capacity")
+_TELLS_NO_OTHERS = ("demand", "vain", "size", "none", "guarantee", "capacity")
 _PLAIN = {
     "idle": "It wants nothing here now.",
     "maximum": "A maximum above it is given out.",

@@ -53,7 +53,7 @@ def matrix(user: User, under: str = "root", partition: str = DEFAULT, resource: 
 def _sorted(part: PartitionStanding, rows: list[int]) -> list[int]:
     """By the largest part of all that a queue holds and wants, then by the tree's order."""
     capacity = np.maximum(part.capacity.sum(axis=0), 1)
-    wants = ((part.used + part.pending).sum(axis=0) / capacity).max(axis=1)
+    wants = ((part.used + part.asked).sum(axis=0) / capacity).max(axis=1)
     return sorted(rows, key=lambda row: (-wants[row], row))
 
 
@@ -99,7 +99,7 @@ def axis_of(now: FederationStanding, part: PartitionStanding, row: int, resource
     if resource in AXES:
         return AXES.index(resource)
     capacity = np.maximum(part.capacity.sum(axis=0), 1)
-    wants = (part.used + part.pending).sum(axis=0)[row] / capacity
+    wants = (part.used + part.asked).sum(axis=0)[row] / capacity
     if wants.any():
         return int(wants.argmax())
     sure, up = part.guaranteed[row] / capacity, int(now.tree.hierarchy.parent[row])

@@ -19,7 +19,8 @@ _FIRST = {
     "fair": "each job gets its share, whoever submitted it",
 }
 _WAITS = {
-    "demand": "In {place} the queue gets all that its jobs want: what waits there starts once a node has room.",
+    "demand": "In {place} the queue gets all that its jobs want: what waits there starts once a node has room "
+    "for it; where none could ever hold it, its job says so.",
     "maximum": "In {place} a maximum is given out, the queue's or one above it: what waits there starts when jobs end.",
     "guarantee": "{place} is full, and the queue has all that it is guaranteed: what waits there starts when jobs end.",
     "capacity": "{place} is full with what queues are guaranteed: what waits there starts when jobs end.",
@@ -55,7 +56,10 @@ def told(own: OwnStanding) -> list[str]:
         _limit(own),
         *_jobs(own),
         *([f"{_listed(own.full)} {'is' if len(own.full) == 1 else 'are'} full now."] if own.full else []),
-        *(_WAITS["demand" if rule == "idle" else rule].format(place=place) for place, rule in own.waits.items()),
+        *(
+            _WAITS["demand" if rule in ("idle", "vain") else rule].format(place=place)
+            for place, rule in own.waits.items()
+        ),
         *([] if own.waits else ["Nothing of yours waits in it."]),
     ]
 

@@ -27,14 +27,18 @@ const WHAT: Record<Act, string> = {
 export default function SubClusterLife({ sc }: { sc: SubCluster }) {
   const [asking, setAsking] = useState<Act | null>(null);
   const kept = keptBy(sc);
+  const stays = kept && sc.state === "lost" ? `kept-${sc.name}` : "";
   return (
-    <div className="row wrap">
-      {(CHOICES[sc.state] ?? []).map((act) => (
-        <Button key={act} size="compact-sm" variant="default" disabled={act === "decommission" && kept !== ""} title={(act === "decommission" && kept) || undefined}
-          onClick={() => setAsking(act)}>{TITLES[act]} sub-cluster{act === "resume" ? "" : "…"}</Button>
-      ))}
-      {asking && <Ask key={asking} act={asking} sc={sc} onClose={() => setAsking(null)} />}
-    </div>
+    <>
+      {stays && <p id={stays} className="small">It can be decommissioned once nothing is left there: {kept}.</p>}
+      <div className="row wrap">
+        {(CHOICES[sc.state] ?? []).map((act) => (
+          <Button key={act} size="compact-sm" variant="default" disabled={act === "decommission" && kept !== ""} title={(act === "decommission" && kept) || undefined}
+            aria-describedby={(act === "decommission" && stays) || undefined} onClick={() => setAsking(act)}>{TITLES[act]} sub-cluster{act === "resume" ? "" : "…"}</Button>
+        ))}
+        {asking && <Ask key={asking} act={asking} sc={sc} onClose={() => setAsking(null)} />}
+      </div>
+    </>
   );
 }
 

@@ -14,6 +14,7 @@ import type { View } from "./view";
 export const RULES: Record<string, { word: string; says: string }> = {
   demand: { word: "all it wants", says: "It gets all that it wants there." },
   idle: { word: "idle", says: "It wants nothing there; its part of what is idle is kept open for it." },
+  vain: { word: "fits no node", says: "No node there could hold what waits for it: its jobs say why." },
   maximum: { word: "at maximum", says: "Its own maximum or one above it is given out." },
   guarantee: { word: "guarantee", says: "The place is full, and its whole guarantee is met." },
   capacity: { word: "place full", says: "The place is full with guarantees: not all of its own fits there." },
