@@ -1377,7 +1377,7 @@ export interface components {
             path: string;
             pending: number[][];
             resource: string;
-            rules: ("demand" | "idle" | "maximum" | "guarantee" | "capacity" | "weight" | "size" | "none")[];
+            rules: ("demand" | "idle" | "vain" | "maximum" | "guarantee" | "capacity" | "weight" | "size" | "none")[];
             share: number[][];
             used: number[][];
         };
@@ -2047,7 +2047,7 @@ export interface components {
             guaranteed_part: components["schemas"]["Amounts"];
             pending: components["schemas"]["Amounts"];
             /** @enum {string} */
-            rule: "demand" | "idle" | "maximum" | "guarantee" | "capacity" | "weight" | "size" | "none";
+            rule: "demand" | "idle" | "vain" | "maximum" | "guarantee" | "capacity" | "weight" | "size" | "none";
             share: components["schemas"]["Amounts"];
             shares_age_s: number | null;
             stale: boolean;

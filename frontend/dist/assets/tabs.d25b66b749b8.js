@@ -1,1 +1,0 @@
-import{tt as e}from"./index.ae1af13d45b1.js";import{t}from"./jsx-runtime.16cbdb3a857d.js";var n=t();function r({tabs:t,here:r,label:i}){return(0,n.jsx)(`nav`,{className:`tab-links`,"aria-label":i,children:t.map(t=>(0,n.jsx)(e,{href:t.to,"aria-current":t.to===r?`page`:void 0,children:t.name},t.to))})}export{r as t};

@@ -1,0 +1,1 @@
+import{tt as e}from"./index.96d7cb2e497a.js";import{t}from"./jsx-runtime.16cbdb3a857d.js";var n=t();function r({tabs:t,here:r,label:i}){return(0,n.jsx)(`nav`,{className:`tab-links`,"aria-label":i,children:t.map(t=>(0,n.jsx)(e,{href:t.to,"aria-current":t.to===r?`page`:void 0,children:t.name},t.to))})}export{r as t};

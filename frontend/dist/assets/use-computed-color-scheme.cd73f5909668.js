@@ -1,0 +1,1 @@
+import{lt as e,ut as t}from"./index.96d7cb2e497a.js";function n(n,r={getInitialValueInEffect:!0}){let i=t(n,r),{colorScheme:a}=e();return a===`auto`?i:a}export{n as t};
