@@ -25,7 +25,7 @@ class WholeFiles(FileSystemStorage):
         one. ``OSError`` where it cannot be looked at."""
         there = Path(self.location)
         there = next(each for each in (there, *there.parents) if each.exists())
-        return shutil.disk_usage(there).free - settings.HYDRA["artifacts_free_mib"] * (1 << 20)
+        return shutil.disk_usage(there).free - int(settings.HYDRA["artifacts_free_mib"] * (1 << 20))
 
     def _save(self, name: str, content: File) -> str:
         """``OSError`` when the disk has no room for it, or would have less left than is to stay free."""
