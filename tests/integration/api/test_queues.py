@@ -249,9 +249,8 @@ def test_hunger_is_for_what_a_node_could_hold(federation: World) -> None:
     found = detail(federation)
     assert "Below its guarantee by 10 GiB of memory" in found["starving"]["text"]
     (west,) = (p for p in found["places"] if p["sub_cluster"] == "west")
-    wants = "It wants 10 GiB of memory in west: 0 MiB of memory in use, 10 GiB of memory waiting, besides 50 GiB "
-    wants += "of memory of tasks that no node there could hold"
-    assert west["rule"] == "demand" and west["why"].startswith(wants)
+    wants = "It wants 10 GiB of memory in west: 0 MiB of memory in use, 10 GiB of memory waiting, besides 50 GiB of"
+    assert west["rule"] == "demand" and west["why"].startswith(f"{wants} memory of tasks that no node there could hold")
 
 
 def test_a_maximum_below_is_no_hunger_above(world: World) -> None:
